@@ -1,0 +1,77 @@
+"""Contestants in alternating blocks with a pause between, and ratios of medians.
+
+After a multi-threaded BLAS call its workers spin for tens of milliseconds and steal a core from
+whoever comes next, so contestants run in blocks, the first call of a block is not counted, and a
+pause separates the blocks.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+PAUSE = 0.3
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def alternate(
+    contestants: dict[str, Callable[[], Any]], blocks: int = 5, repeats: int = 3
+) -> dict[str, float]:
+    """Median seconds of each contestant over ``blocks`` rounds of ``repeats`` calls."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for _ in range(blocks):
+        for name, call in contestants.items():
+            time.sleep(PAUSE)
+            call()
+            times[name] += [seconds(call) for _ in range(repeats)]
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def row(
+    what: str, ours: float, baseline: float | None, target: float | None, **more: Any
+) -> dict[str, Any]:
+    """One line of the table; the target is for the ratio (or for ``ours`` without a baseline)."""
+    ratio = None if baseline is None else ours / baseline
+    judged = ours if ratio is None else ratio
+    met = None if target is None else judged <= target
+    return {
+        "what": what,
+        "ours": ours,
+        "baseline": baseline,
+        "ratio": ratio,
+        "target": target,
+        "met": met,
+        **more,
+    }
+
+
+@contextmanager
+def peak_resident(every: float = 0.002) -> Iterator[dict[str, float]]:
+    """``extra``: how many MB the process grew at most while the block ran."""
+    import psutil
+
+    process, done = psutil.Process(), threading.Event()
+    start = process.memory_info().rss
+    result = {"extra": 0.0}
+
+    def watch() -> None:
+        while not done.wait(every):
+            grown = (process.memory_info().rss - start) / 2**20
+            result["extra"] = max(result["extra"], grown)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield result
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,49 @@
+"""bochner: learn the kernel from the labels, as a small explicit feature map.
+
+Names are imported when first used, so ``import bochner`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from .doctor import doctor
+    from .estimators.classifier import KernelClassifier
+    from .estimators.features import LearnedFeatures
+    from .estimators.regressor import KernelRegressor
+    from .feature_map import FeatureMap
+    from .rows.scan import scan
+
+_HOMES = {
+    "FeatureMap": ".feature_map",
+    "KernelClassifier": ".estimators.classifier",
+    "KernelRegressor": ".estimators.regressor",
+    "LearnedFeatures": ".estimators.features",
+    "doctor": ".doctor",
+    "scan": ".rows.scan",
+}
+
+__all__ = [
+    "FeatureMap",
+    "KernelClassifier",
+    "KernelRegressor",
+    "LearnedFeatures",
+    "doctor",
+    "scan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'bochner' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

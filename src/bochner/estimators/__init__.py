@@ -1,0 +1,1 @@
+"""The scikit-learn edge: validation, tags, parameters; no mathematics."""

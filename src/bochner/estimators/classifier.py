@@ -1,0 +1,160 @@
+"""`KernelClassifier`: column treatment, features and a linear head."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..learners.base import Task
+from ..linear import Head, Logistic, as_head, probabilities
+from . import predictors, settings, targets
+from .inputs import is_streamed
+from .kernel_model import KernelModel
+
+
+def _models_probabilities(estimator: KernelClassifier) -> bool:
+    """What `available_if` asks; the error is what a user of another head sees."""
+    if isinstance(estimator._head(), Logistic):
+        return True
+    raise AttributeError(
+        f"KernelClassifier(head={estimator.head!r}) has no probabilities: only head='logistic' "
+        "models them. Use it, or calibrate with sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+class KernelClassifier(ClassifierMixin, KernelModel):
+    """A kernel classifier as a linear model on explicit features.
+
+    Parameters
+    ----------
+    family : Family, str or "auto", default="auto"
+        Where features come from, see `bochner.families`. "auto" is a Gaussian with the median
+        bandwidth, orthogonal frequencies and (cos, sin) pairs.
+    learner : Learner or str, default="uniform"
+        What the labels do to the features, see `bochner.learners`.
+    n_candidates, n_components : int or "auto"
+        Columns drawn and columns kept, see `LearnedFeatures`.
+    head : a head, its name or "auto", default="auto"
+        The linear model on the features, see `bochner.linear`. "auto" is `Logistic`; with
+        `Ridge` the classes are fitted by least squares.
+    preprocess : "auto" or None, default="auto"
+        "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
+        category a column; sparse rows pass as they are. None takes the numbers as they come.
+    random_state, device, verbose, callback, n_jobs
+        See `LearnedFeatures`.
+    class_weight : None, "balanced" or dict, default=None
+        Factors on the weights of the rows of each class.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, n_iter_, coef_, intercept_
+        As in scikit-learn; ``coef_`` is over the features.
+    feature_map_ : FeatureMap
+    selection_ : Selection
+    model_ : LinearModel
+        The head's solution, with its status and optimality gap.
+    treatment_ : ColumnTreatment or None
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from bochner import KernelClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> KernelClassifier(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        family: Any = "auto",
+        learner: Any = "uniform",
+        n_candidates: Any = "auto",
+        n_components: Any = "auto",
+        *,
+        head: Any = "auto",
+        class_weight: Any = None,
+        preprocess: str | None = "auto",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.family = family
+        self.learner = learner
+        self.n_candidates = n_candidates
+        self.n_components = n_components
+        self.head = head
+        self.class_weight = class_weight
+        self.preprocess = preprocess
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+        self.callback = callback
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on rows X with labels y (none when X is a scan that names its target)."""
+        with settings.fitting(self):
+            if not is_streamed(X):
+                if y is None:
+                    raise ValueError(
+                        "requires y to be passed, but the target y is None: KernelClassifier "
+                        "learns from labels."
+                    )
+                y = targets.classification_targets(y)
+            source = self._open(X, y, sample_weight, reset=True)
+            self.classes_ = source.reduce(targets.ClassSum())
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"y holds only one class ({self.classes_[0]!r}); a classifier needs at least "
+                    "two. Check the target column, or how the rows were selected."
+                )
+            encoded = targets.with_classes(source, self.classes_, self.class_weight)
+            self._fit_source(encoded, Task("classification", len(self.classes_)))
+        return self
+
+    def _head(self) -> Head:
+        return as_head(
+            "logistic" if isinstance(self.head, str) and self.head == "auto" else self.head
+        )
+
+    def decision_function(self, X: Any) -> Any:
+        """Raw scores: n for two classes, n x C otherwise."""
+        check_is_fitted(self, "model_")
+        width = None if len(self.coef_) == 1 else len(self.coef_)
+        return self._map(X, predictors.squeeze, dtype=np.float64, width=width)
+
+    def predict(self, X: Any) -> Any:
+        """The predicted class of each row."""
+        check_is_fitted(self, "model_")
+        pick = predictors.PickClass(self.classes_)
+        return self._map(X, pick, dtype=self.classes_.dtype, width=None)
+
+    @available_if(_models_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities, n x C; for heads that model them."""
+        check_is_fitted(self, "model_")
+        return self._map(X, probabilities, dtype=np.float64, width=len(self.classes_))
+
+    @available_if(_models_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of `predict_proba`."""
+        check_is_fitted(self, "model_")
+        return self._map(X, _log_softmax, dtype=np.float64, width=len(self.classes_))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy; a scan brings its own targets."""
+        if not is_streamed(X):
+            return float(super().score(X, y, sample_weight))
+        pick = predictors.Then(self._decision(), predictors.PickClass(self.classes_))
+        source = self._open(X, y, sample_weight, reset=False)
+        return predictors.score_rows(source, pick, "classification")
+
+
+def _log_softmax(scores: Any) -> Any:
+    return np.log(np.maximum(probabilities(scores), np.finfo(np.float64).tiny))

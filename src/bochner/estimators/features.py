@@ -1,0 +1,157 @@
+"""`LearnedFeatures`: the scikit-learn transformer around a learner."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from .. import statistics
+from ..families import as_family
+from ..feature_map import FeatureMap
+from ..learners import Selection, as_learner, check_needs
+from ..learners.base import Request, Task
+from ..rows import Hook, RowSource, draw_sample
+from ..rows.threads import limited
+from . import settings
+from .inputs import open_rows
+from .targets import infer_task
+
+
+def learn_features(
+    source: RowSource, estimator: Any, task: Task, rng: np.random.Generator, hook: Hook
+) -> tuple[FeatureMap, Selection]:
+    """From rows and the settings of an estimator to a feature map: the one way there is."""
+    d = source.n_features
+    family = as_family(estimator.family)
+    family.check(d)
+    learner = as_learner(estimator.learner)
+    check_needs(learner, source)
+    available = family.n_available(d)
+    counts = settings.counts(
+        estimator.n_candidates, estimator.n_components, available, family.columns_per_atom
+    )
+    if family.needs_sample:
+        hook.at("bandwidth")
+        seed = int(rng.integers(2**62))
+        sample = draw_sample(source, settings.SAMPLE_ROWS, seed, hook=hook)
+        family = family.resolve(sample)
+    hook.at("features")
+    return learner.learn(source, Request(family, *counts, task, rng, hook))
+
+
+class LearnedFeatures(TransformerMixin, BaseEstimator):
+    """An explicit feature map whose inner product is a kernel, learned from the labels.
+
+    With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
+    equivalent of scikit-learn's `RBFSampler` for every family here.
+
+    Parameters
+    ----------
+    family : Family or str, default="gaussian"
+        Where candidate features come from, see `bochner.families`.
+    learner : Learner or str, default="uniform"
+        What the labels do to them, see `bochner.learners`.
+    n_candidates : int or "auto", default="auto"
+        Columns drawn. "auto" is as many as the learner can use: ``n_components`` for "uniform".
+    n_components : int or "auto", default="auto"
+        Columns kept. "auto" is 512, or all there are where a family has fewer.
+    task : "auto", "classification" or "regression"
+        What y means, for learners that use it.
+    random_state : int, RandomState, Generator or None
+    device : None or "cpu"
+        Where to compute; a device that is not available raises.
+    verbose : int
+        1 prints a line a second to stderr, 2 every event.
+    callback : callable or list of callables
+        Called with an `Event` during long loops; returning True stops the fit.
+    n_jobs : int or None
+        Threads to use; None uses all cores of the process.
+
+    Attributes
+    ----------
+    feature_map_ : FeatureMap
+        The map itself; it works without this estimator.
+    selection_ : Selection
+        What the learner chose.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bochner import LearnedFeatures
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LearnedFeatures(n_components=100, random_state=0).fit_transform(X).shape
+    (150, 100)
+    """
+
+    def __init__(
+        self,
+        family: Any = "gaussian",
+        learner: Any = "uniform",
+        n_candidates: Any = "auto",
+        n_components: Any = "auto",
+        *,
+        task: str = "auto",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.family = family
+        self.learner = learner
+        self.n_candidates = n_candidates
+        self.n_components = n_components
+        self.task = task
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+        self.callback = callback
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the map. X is anything `scan` or scikit-learn takes; y is needed by some learners.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix, memory map, scan or Dask collection (n, d)
+        y : array (n,) or (n, k), optional
+        sample_weight : array (n,), optional
+        """
+        with settings.fitting(self):
+            rng = settings.generator(self.random_state)
+            uses_targets = as_learner(self.learner).needs.targets
+            y = y if uses_targets else None
+            source = open_rows(self, X, y, sample_weight, reset=True)
+            task = Task(infer_task(self.task, y)) if uses_targets else Task("none")
+            hook = Hook(self.callback, self.verbose)
+            self.feature_map_, self.selection_ = learn_features(source, self, task, rng, hook)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask."""
+        check_is_fitted(self)
+        with limited(settings.threads(self.n_jobs)):
+            source = open_rows(self, X, reset=False)
+            return statistics.features(source, self.feature_map_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """A readable name for each column."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.feature_map_.names, dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.feature_map_.n_features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

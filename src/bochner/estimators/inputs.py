@@ -1,0 +1,106 @@
+"""What reaches the estimators, as a source of rows: validation and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from ..rows import RowSource
+from ..rows.adapt import as_source
+from ..rows.optional import is_dask, is_table
+
+
+def is_streamed(X: Any) -> bool:
+    """Is X a scan or a Dask collection, rather than something scikit-learn can validate?"""
+    return isinstance(X, RowSource) or is_dask(X)
+
+
+def open_rows(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    reset: bool,
+    allow_nan: bool = False,
+    allow_frame: bool = False,
+) -> RowSource:
+    """A source for X, checked the way scikit-learn checks; ``y`` must be an array already.
+
+    ``reset=True`` records ``n_features_in_`` and ``feature_names_in_``; otherwise X is held
+    against them. Dask collections and scans are dispatched before anything could gather them.
+    """
+    if is_streamed(X):
+        source = as_source(X, y, sample_weight, allow_frame=allow_frame, check_finite=not allow_nan)
+        _check_streamed_features(estimator, source, reset)
+        return source
+    if is_table(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        weight = _weights(sample_weight, X)
+        return as_source(X, y, weight, allow_frame=allow_frame, check_finite=not allow_nan)
+    X = _check_memory(estimator, X, reset=reset, allow_nan=allow_nan)
+    weight = _weights(sample_weight, X)
+    if y is not None and len(y) != X.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)}; they must be the same.")
+    unchecked = isinstance(X, np.memmap) and not allow_nan
+    return as_source(X, y, weight, allow_frame=False, check_finite=unchecked)
+
+
+def _check_memory(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Any:
+    # a memory map is checked block by block: a check here would read all of it once more
+    finite: Any = False if isinstance(X, np.memmap) else ("allow-nan" if allow_nan else True)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype="numeric",
+        order=None,
+        copy=False,
+        ensure_all_finite=finite,
+    )
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: X has dtype {X.dtype}; give real numbers.")
+    return X
+
+
+def _weights(sample_weight: Any, X: Any) -> Any:
+    if sample_weight is None:
+        return None
+    template = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.empty((len(X), 1))
+    weight = _check_sample_weight(
+        sample_weight, template, dtype=np.float64, ensure_non_negative=True
+    )
+    if not np.any(weight > 0):
+        raise ValueError(
+            "sample_weight is zero for every row; at least one row needs a positive weight."
+        )
+    return weight
+
+
+def _check_streamed_features(estimator: Any, source: RowSource, reset: bool) -> None:
+    """scikit-learn's feature checks for rows that it cannot see."""
+    if reset:
+        estimator.n_features_in_ = source.n_features
+        if source.schema.names is not None:
+            estimator.feature_names_in_ = np.array(source.schema.names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    name = type(estimator).__name__
+    if source.n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {source.n_features} features, but {name} is expecting "
+            f"{estimator.n_features_in_} features as input; give the same columns as in fit."
+        )
+    known, given = getattr(estimator, "feature_names_in_", None), source.schema.names
+    if known is not None and given is not None and tuple(known) != tuple(given):
+        missing = [n for n in known if n not in given]
+        raise ValueError(
+            "The feature names should match those that were passed during fit. "
+            + (f"Missing: {missing[:5]}." if missing else f"Expected the order {list(known)[:5]}.")
+        )

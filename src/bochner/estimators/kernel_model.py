@@ -1,0 +1,104 @@
+"""What `KernelClassifier` and `KernelRegressor` share: rows, features, head, raw scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..families import Gaussian, as_family
+from ..learners.base import Task
+from ..linear import Head, LinearModel, Ridge
+from ..rows import Hook, RowSource
+from ..rows.threads import limited
+from ..search.columns import learn_treatment
+from . import predictors, settings
+from .features import learn_features
+from .inputs import open_rows
+from .targets import with_signs
+
+
+class KernelModel(BaseEstimator):
+    """What the classifier and the regressor share: opening rows, fitting, and raw scores."""
+
+    family: Any
+    head: Any
+    learner: Any
+    n_candidates: Any
+    n_components: Any
+    preprocess: Any
+    random_state: Any
+    device: Any
+    verbose: int
+    callback: Any
+    n_jobs: Any
+
+    def _open(self, X: Any, y: Any = None, weight: Any = None, *, reset: bool) -> RowSource:
+        if self.preprocess not in ("auto", None):
+            raise ValueError(f"preprocess={self.preprocess!r} is not known; use 'auto' or None.")
+        mixed = self.preprocess == "auto"
+        allow_nan = mixed and not sparse.issparse(X)
+        return open_rows(self, X, y, weight, reset=reset, allow_nan=allow_nan, allow_frame=mixed)
+
+    def _head(self) -> Head:
+        """The head asked for; "auto" is the estimator's own choice."""
+        raise NotImplementedError
+
+    def _fit_source(self, source: RowSource, task: Task) -> None:
+        """Everything after validation: ``source`` carries class indices or float targets."""
+        rng = settings.generator(self.random_state)
+        hook = Hook(self.callback, self.verbose)
+        head = self._head()
+        rows, treatment = self._treated(source, hook)
+        feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook)
+        if task.n_classes is not None and isinstance(head, Ridge):
+            rows = with_signs(rows, task.n_classes)
+        model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
+        self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
+        self._keep(model)
+
+    def _treated(self, source: RowSource, hook: Hook) -> tuple[RowSource, Any]:
+        if self.preprocess is None:
+            return source, None
+        hook.at("columns")
+        treatment = learn_treatment(source)
+        if treatment is None:
+            return source, None
+        return source.mapped(treatment, treatment.output), treatment
+
+    def _keep(self, model: LinearModel) -> None:
+        self.model_ = model
+        self.coef_, self.intercept_ = model.coef, model.intercept
+        self.n_iter_ = max(1, model.n_iter)
+
+    def _decision(self) -> predictors.Decision:
+        check_is_fitted(self, "model_")
+        return predictors.Decision(self.treatment_, self.feature_map_, self.model_)
+
+    def _map(self, X: Any, function: Any, *, dtype: Any, width: int | None) -> Any:
+        check_is_fitted(self, "model_")
+        with limited(settings.threads(self.n_jobs)):
+            source = self._open(X, reset=False)
+            return source.map(predictors.Then(self._decision(), function), dtype=dtype, width=width)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.preprocess == "auto"
+        return tags
+
+
+class Resolved:
+    """The settings of an estimator with ``family="auto"`` spelled out."""
+
+    def __init__(self, model: KernelModel) -> None:
+        self.learner = model.learner
+        self.n_candidates, self.n_components = model.n_candidates, model.n_components
+        self.family = model.family
+        if isinstance(self.family, str) and self.family == "auto":
+            counts = (self.n_candidates, self.n_components)
+            odd = any(isinstance(n, int) and n % 2 for n in counts)
+            self.family = Gaussian(form="phase" if odd else "pair", sampling="orthogonal")
+        self.family = as_family(self.family)

@@ -1,0 +1,126 @@
+"""From a block of rows to predictions: functions that any engine can run, and their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..feature_map import FeatureMap
+from ..linear import LinearModel
+from ..rows import Block, RowSource, RowSum
+from ..rows.block import Array
+from ..search.columns import ColumnTreatment
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Raw scores of a block, n x C: column treatment, features, linear head."""
+
+    treatment: ColumnTreatment | None
+    feature_map: FeatureMap
+    model: LinearModel
+
+    def __call__(self, block: Block) -> Array:
+        if self.treatment is not None:
+            block = self.treatment(block)
+        return self.model.decision(self.feature_map, block.X)
+
+
+@dataclass(frozen=True, eq=False)
+class Then:
+    """second(first(block)): what is done to raw scores, without a closure."""
+
+    first: Decision
+    second: Any
+
+    def __call__(self, block: Block) -> Array:
+        return np.asarray(self.second(self.first(block)))
+
+
+@dataclass(frozen=True, eq=False)
+class PickClass:
+    """The class with the highest score; one column means the sign decides between two."""
+
+    classes: Array
+
+    def __call__(self, scores: Array) -> Array:
+        binary = scores.shape[1] == 1
+        index = (scores[:, 0] > 0).astype(np.intp) if binary else np.argmax(scores, axis=1)
+        return self.classes[index]
+
+
+def squeeze(scores: Array) -> Array:
+    """n x 1 as n: scikit-learn's shape of one score a row."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def unchanged(scores: Array) -> Array:
+    return scores
+
+
+class AccuracySum(RowSum["Array", float]):
+    """The weighted share of rows whose prediction is their target."""
+
+    def __init__(self, predict: Any) -> None:
+        self.predict = predict
+
+    def start(self) -> Array:
+        return np.zeros(2)
+
+    def update(self, state: Array, block: Block) -> Array:
+        assert block.y is not None
+        right = np.asarray(self.predict(block) == block.y.reshape(-1))
+        weight = block.weights()
+        return state + np.array([float(weight @ right), float(weight.sum())])
+
+    def merge(self, a: Array, b: Array) -> Array:
+        return a + b
+
+    def finalise(self, state: Array) -> float:
+        return float(state[0] / state[1])
+
+
+class R2Sum(RowSum["Array | None", float]):
+    """R^2 averaged over targets; rows are k = (w, w y, w y^2, w (y - f)^2) per target."""
+
+    def __init__(self, predict: Any) -> None:
+        self.predict = predict
+
+    def start(self) -> Array | None:
+        return None
+
+    def update(self, state: Array | None, block: Block) -> Array | None:
+        assert block.y is not None
+        y = block.y.reshape(block.n_rows, -1).astype(np.float64)
+        f = np.asarray(self.predict(block), dtype=np.float64).reshape(y.shape)
+        w = block.weights()
+        mean = (w @ y) / w.sum()
+        part = np.array([np.full(y.shape[1], w.sum()), mean, w @ (y - mean) ** 2, w @ (y - f) ** 2])
+        return self.merge(state, part)
+
+    def merge(self, a: Array | None, b: Array | None) -> Array | None:
+        if a is None or b is None:
+            return b if a is None else a
+        total = a[0] + b[0]
+        shift = b[1] - a[1]
+        mean = a[1] + shift * b[0] / total
+        return np.array([total, mean, a[2] + b[2] + shift**2 * a[0] * b[0] / total, a[3] + b[3]])
+
+    def finalise(self, state: Array | None) -> float:
+        if state is None:
+            raise ValueError("the source holds no rows to score; give at least one.")
+        _, _, spread, error = state
+        flat = spread == 0
+        ratio = np.divide(error, spread, out=np.zeros_like(error), where=~flat)
+        return float(np.mean(np.where(flat & (error > 0), 0.0, 1.0 - ratio)))
+
+
+def score_rows(source: RowSource, predict: Any, kind: str) -> float:
+    """The score of a source that carries its own targets."""
+    if source.schema.n_targets is None:
+        raise ValueError("score needs targets: give y, or a scan with target=...")
+    if kind == "classification":
+        return source.reduce(AccuracySum(predict))
+    return source.reduce(R2Sum(predict))

@@ -1,0 +1,136 @@
+"""`KernelRegressor`: column treatment, features and a linear head."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from ..learners.base import Task
+from ..linear import Head, Ridge, as_head
+from . import predictors, settings, targets
+from .inputs import is_streamed
+from .kernel_model import KernelModel
+
+
+class KernelRegressor(RegressorMixin, KernelModel):
+    """A kernel regressor as a linear model on explicit features.
+
+    Parameters
+    ----------
+    family : Family, str or "auto", default="auto"
+        Where features come from, see `bochner.families`. "auto" is a Gaussian with the median
+        bandwidth, orthogonal frequencies and (cos, sin) pairs.
+    learner : Learner or str, default="uniform"
+        What the labels do to the features, see `bochner.learners`.
+    n_candidates, n_components : int or "auto"
+        Columns drawn and columns kept, see `LearnedFeatures`.
+    head : Ridge, "ridge" or "auto", default="auto"
+        The linear model on the features, see `bochner.linear`. "auto" is a `Ridge` whose alpha
+        is chosen by leave-one-out error.
+    preprocess : "auto" or None, default="auto"
+        "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
+        category a column; sparse rows pass as they are. None takes the numbers as they come.
+    random_state, device, verbose, callback, n_jobs
+        See `LearnedFeatures`.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_, n_iter_, coef_, intercept_
+        As in scikit-learn; ``coef_`` is over the features.
+    feature_map_, selection_, model_, treatment_
+        See `KernelClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bochner import KernelRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> KernelRegressor(random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.4
+    True
+    """
+
+    def __init__(
+        self,
+        family: Any = "auto",
+        learner: Any = "uniform",
+        n_candidates: Any = "auto",
+        n_components: Any = "auto",
+        *,
+        head: Any = "auto",
+        preprocess: str | None = "auto",
+        random_state: Any = None,
+        device: str | None = None,
+        verbose: int = 0,
+        callback: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.family = family
+        self.learner = learner
+        self.n_candidates = n_candidates
+        self.n_components = n_components
+        self.head = head
+        self.preprocess = preprocess
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+        self.callback = callback
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on rows X with targets y, (n,) or (n, k) (none for a scan with a target)."""
+        with settings.fitting(self):
+            if not is_streamed(X):
+                y = _regression_targets(y)
+            source = self._open(X, y, sample_weight, reset=True)
+            schema = source.schema
+            if schema.n_targets is None:
+                raise ValueError("requires y to be passed: give y, or a scan with target=...")
+            self.n_outputs_ = max(1, schema.n_targets)
+            self._vector = schema.n_targets == 0
+            numbers = source.mapped(targets.CheckNumbers(), replace(schema))
+            self._fit_source(numbers, Task("regression"))
+        return self
+
+    def _head(self) -> Head:
+        auto = isinstance(self.head, str) and self.head == "auto"
+        head = Ridge(alpha="auto") if auto else as_head(self.head)
+        if not isinstance(head, Ridge):
+            raise ValueError(
+                f"KernelRegressor(head={self.head!r}): that head is for classes; use head='ridge', "
+                "a Ridge or 'auto', or KernelClassifier."
+            )
+        return head
+
+    def predict(self, X: Any) -> Any:
+        """The predicted targets, in the shape that y had."""
+        check_is_fitted(self, "model_")
+        shape = predictors.squeeze if self._vector else predictors.unchanged
+        width = None if self._vector else self.n_outputs_
+        return self._map(X, shape, dtype=np.float64, width=width)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R^2; a scan brings its own targets."""
+        if not is_streamed(X):
+            return float(super().score(X, y, sample_weight))
+        shape = predictors.Then(self._decision(), predictors.unchanged)
+        source = self._open(X, y, sample_weight, reset=False)
+        return predictors.score_rows(source, shape, "regression")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags
+
+
+def _regression_targets(y: Any) -> Any:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: KernelRegressor learns from "
+            "targets."
+        )
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")

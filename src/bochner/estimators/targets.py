@@ -1,0 +1,215 @@
+"""Targets: which task they pose, and how classes become indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from ..rows import Block, RowSource, RowSum
+from ..rows.block import Array
+
+#: More classes than this in a stream are taken for a regression target passed by mistake.
+MAX_CLASSES = 10_000
+
+
+def infer_task(task: str, y: Any) -> str:
+    """Classification or regression; a target that could be either is refused, not guessed."""
+    if task in ("classification", "regression"):
+        return task
+    if task != "auto":
+        raise ValueError(
+            f"task={task!r} is not known; use 'auto', 'classification' or 'regression'."
+        )
+    y = np.asarray(y)
+    kind = type_of_target(y, input_name="y")
+    if kind in ("continuous", "continuous-multioutput"):
+        return "regression"
+    if y.dtype.kind in "OUSb" or (kind == "binary" and y.ndim == 1):
+        return "classification"
+    if kind == "multiclass" and len(np.unique(y)) <= 20 and y.dtype.kind in "iu":
+        distinct = np.unique(y)
+        if np.array_equal(distinct, np.arange(distinct[0], distinct[0] + len(distinct))):
+            return "classification"
+    raise ValueError(
+        f"y holds {len(np.unique(y))} different whole numbers: these could be classes or amounts. "
+        "Say which with task='classification' or task='regression'."
+    )
+
+
+class ClassSum(RowSum["set[Any]", Array]):
+    """The distinct targets of rows with a positive weight."""
+
+    def start(self) -> set[Any]:
+        return set()
+
+    def update(self, state: set[Any], block: Block) -> set[Any]:
+        if block.y is None:
+            raise ValueError("these rows have no targets; give y, or a source with target=...")
+        y = column_or_1d(block.y)
+        values = y if block.weight is None else y[block.weight > 0]
+        return self._limit(state.union(_distinct(values)))
+
+    def merge(self, a: set[Any], b: set[Any]) -> set[Any]:
+        return self._limit(a | b)
+
+    def _limit(self, classes: set[Any]) -> set[Any]:
+        if len(classes) > MAX_CLASSES:
+            raise ValueError(
+                f"the target has more than {MAX_CLASSES:,} different values, too many for classes. "
+                "If it is an amount, use KernelRegressor."
+            )
+        return classes
+
+    def finalise(self, state: set[Any]) -> Array:
+        return np.array(sorted(state))
+
+
+def _distinct(values: Array) -> list[Any]:
+    if values.dtype.kind == "O":
+        if any(v is None or v != v for v in values):
+            raise ValueError("Input y contains NaN: some targets are missing; drop those rows.")
+        return list(set(values.tolist()))
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise ValueError("Input y contains NaN or infinity; drop those rows.")
+        if np.any(values != np.floor(values)):
+            raise ValueError(
+                "Unknown label type: the target holds fractions, so it is an amount and not a "
+                "class. Use KernelRegressor, or turn it into classes first."
+            )
+    return list(np.unique(values).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class EncodeClasses:
+    """Blocks with targets replaced by the index of their class, times a weight for the class."""
+
+    classes: Array
+    class_weight: Array | None = None
+
+    def __call__(self, block: Block) -> Block:
+        if block.y is None:
+            return block
+        index = encode(self.classes, column_or_1d(block.y))
+        weight = block.weight
+        if self.class_weight is not None:
+            weight = block.weights() * self.class_weight[index]
+        return block.replace(y=index, weight=weight)
+
+
+def encode(classes: Array, y: Array) -> Array:
+    """The index of each target among the (sorted) classes."""
+    y = y.astype(classes.dtype) if y.dtype.kind in "OUS" or classes.dtype.kind in "OUS" else y
+    index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    unknown = classes[index] != y
+    if np.any(unknown):
+        raise ValueError(
+            f"the target holds {y[unknown][0]!r}, which is none of the {len(classes)} classes "
+            "known so far. Classes must all be present in the first pass or in classes=..."
+        )
+    return np.asarray(index)
+
+
+class ClassWeights(RowSum["Array", "Array"]):
+    """The total weight of each class; targets are class indices already."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def start(self) -> Array:
+        return np.zeros(self.n_classes)
+
+    def update(self, state: Array, block: Block) -> Array:
+        assert block.y is not None
+        index = block.y.astype(np.intp)
+        return state + np.bincount(index, block.weights(), minlength=self.n_classes)
+
+    def merge(self, a: Array, b: Array) -> Array:
+        return a + b
+
+    def finalise(self, state: Array) -> Array:
+        return state
+
+
+def class_weights(given: Any, classes: Array, totals: Array) -> Array | None:
+    """One factor a class from ``class_weight``: None, "balanced" or a dict."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "balanced":
+            raise ValueError(
+                f"class_weight={given!r} is not known; use 'balanced', a dict from class to "
+                "weight, or None."
+            )
+        return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
+    known = list(classes.tolist())
+    unknown = [c for c in given if c not in known]
+    if unknown:
+        raise ValueError(f"class_weight names {unknown[:5]}, but the classes are {known[:10]}.")
+    factors = np.array([float(given.get(c, 1.0)) for c in known])
+    if np.any(factors < 0) or not np.isfinite(factors).all():
+        raise ValueError(f"class_weight must be finite and not negative, got {given!r}.")
+    return factors
+
+
+@dataclass(frozen=True)
+class CheckNumbers:
+    """Blocks whose targets are finite float64, or an error that says which row is not."""
+
+    def __call__(self, block: Block) -> Block:
+        if block.y is None:
+            return block
+        if block.y.dtype.kind not in "biuf":
+            raise ValueError(
+                f"the regression target has dtype {block.y.dtype}; give numbers, or use "
+                "KernelClassifier for classes."
+            )
+        y = block.y.astype(np.float64, copy=False)
+        if not np.isfinite(y).all():
+            row = int(np.nonzero(~np.isfinite(y.reshape(len(y), -1)).all(axis=1))[0][0])
+            raise ValueError(
+                f"Input y contains NaN or infinity: row {block.offset + row} of partition "
+                f"{block.partition}. Drop such rows."
+            )
+        return block.replace(y=y)
+
+
+@dataclass(frozen=True)
+class SignTargets:
+    """Class indices as targets of least squares: +-1, one column a class when more than two."""
+
+    n_classes: int
+
+    def __call__(self, block: Block) -> Block:
+        assert block.y is not None
+        if self.n_classes == 2:
+            return block.replace(y=2.0 * block.y - 1.0)
+        return block.replace(y=2.0 * (block.y[:, None] == np.arange(self.n_classes)) - 1.0)
+
+
+def with_signs(source: RowSource, n_classes: int) -> RowSource:
+    """A source of class indices as one of least-squares targets."""
+    width = 0 if n_classes == 2 else n_classes
+    return source.mapped(SignTargets(n_classes), replace(source.schema, n_targets=width))
+
+
+def with_classes(source: RowSource, classes: Array, class_weight: Any) -> RowSource:
+    """The source with class indices for targets and class weights folded into the weights."""
+    schema = replace(source.schema, n_targets=0)
+    encoded = source.mapped(EncodeClasses(classes), schema)
+    if class_weight is None:
+        return encoded
+    totals = encoded.reduce(ClassWeights(len(classes)))
+    factors = class_weights(class_weight, classes, totals)
+    return source.mapped(EncodeClasses(classes, factors), replace(schema, weighted=True))
+
+
+def classification_targets(y: Any) -> Array:
+    """y in memory as a vector of labels."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return np.asarray(y)

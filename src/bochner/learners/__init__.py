@@ -1,0 +1,6 @@
+"""The papers: from statistics to a selection of features. One file per paper."""
+
+from .base import Learner, Needs, Selection, as_learner, check_needs
+from .uniform import Uniform
+
+__all__ = ["Learner", "Needs", "Selection", "Uniform", "as_learner", "check_needs"]

@@ -1,0 +1,115 @@
+"""What a learner is: from candidates and labels to a selection.
+
+A learner is a settings object. It sees rows only through `bochner.statistics`, never which engine
+or device holds them, and it never decides how many columns there are: the estimator does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ..families import Family
+from ..families.base import check_option
+from ..feature_map import FeatureMap
+from ..ops import FloatArray
+from ..rows import Hook, RowSource
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a learner asks of the rows, declared before any work starts.
+
+    passes: how many times it visits them (None when it depends on the data);
+    targets: whether it reads y; row_state: whether it keeps a number a row (this needs a stable
+    order); reservoir: whether it works on a sample held in memory.
+    """
+
+    passes: int | None = 0
+    targets: bool = False
+    row_state: bool = False
+    reservoir: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What a learner made of the candidates.
+
+    ``scores`` and ``weights`` run over the candidates and ``support`` holds the indices of those
+    in use, where the learner chooses among candidates; they are None where it moves or searches.
+    ``weights`` sum to one: the learned measure. ``path`` is the path of solutions, if there is one.
+    """
+
+    status: str
+    scores: FloatArray | None = None
+    weights: FloatArray | None = None
+    support: NDArray[np.intp] | None = None
+    stats: Mapping[str, Any] = field(default_factory=dict)
+    path: Any = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is known of the targets when a learner starts."""
+
+    kind: str  # "classification", "regression" or "none"
+    n_classes: int | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the estimator asks of a learner."""
+
+    family: Family
+    n_candidates: int
+    n_components: int
+    task: Task
+    rng: np.random.Generator
+    hook: Hook
+
+
+class Learner(BaseEstimator):
+    """Base class of all learners."""
+
+    needs: ClassVar[Needs] = Needs()
+
+    @abstractmethod
+    def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
+        """A feature map with ``request.n_components`` columns, and how it was chosen."""
+
+
+def check_needs(learner: Learner, source: RowSource) -> None:
+    """Refuse a source that cannot give what the learner needs, before work starts."""
+    needs, name = learner.needs, type(learner).__name__
+    missing = []
+    if needs.targets and source.schema.n_targets is None:
+        missing.append("targets (give y, or a source with target=...)")
+    if needs.row_state and not source.stable_order:
+        missing.append("a stable order of rows (it keeps a number for each row)")
+    if missing:
+        raise ValueError(
+            f"{name} is not compatible with this {type(source).__name__}: missing "
+            + " and ".join(missing)
+            + "."
+        )
+
+
+def as_learner(learner: Any) -> Learner:
+    """A learner from a learner or its name."""
+    from .uniform import Uniform
+
+    by_name: dict[str, type[Learner]] = {"uniform": Uniform}
+    if isinstance(learner, Learner):
+        return learner
+    if not isinstance(learner, str):
+        raise TypeError(
+            f"learner must be a learner such as Uniform() or a string, got {learner!r}."
+        )
+    check_option("estimator", "learner", learner, tuple(by_name))
+    return by_name[learner]()

@@ -1,0 +1,135 @@
+"""How a head sees the rows: as features phi (n x M) of a map, or as they are.
+
+A map's column weights s never touch the features. They move to the column side, where they are
+M numbers instead of n M:  (phi s) T = phi (s T)  and  (phi s)' R = s (phi' R).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from .. import ops
+from ..feature_map import FeatureMap
+from ..ops import Columns, FloatArray, Projection
+from ..rows import Block, MemorySource, RowSource
+
+Partial = TypeVar("Partial")
+
+#: Features that take less than this are computed once and kept, where the rows are in memory.
+FEATURE_BYTES = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Sums over the features of some rows; ``scale`` is s (M,), None for all ones."""
+
+    projection: Projection
+    scale: FloatArray | None = None
+
+    @classmethod
+    def of(cls, source: RowSource, fm: FeatureMap | None) -> Design:
+        """The features of a map, or the columns of the rows themselves."""
+        if fm is None:
+            d = source.n_features
+            return cls(Projection(Columns(d, np.arange(d)), "identity"))
+        return cls(fm.projection, np.asarray(fm.weights, dtype=np.float64))
+
+    @property
+    def plain(self) -> bool:
+        """Are the features the rows themselves?"""
+        return self.scale is None
+
+    @property
+    def n_features(self) -> int:
+        return self.projection.n_columns
+
+    def scaled(self, T: FloatArray) -> FloatArray:
+        """s T for column coefficients T, M x C."""
+        return T if self.scale is None else self.scale[:, None] * T
+
+    def features(self, X: Any) -> Any:
+        """phi of some rows, n x M; sparse rows that are their own features stay sparse."""
+        if self.plain:
+            return X
+        return ops.features(X, self.projection, column_scale=self.scale)
+
+    def fold(
+        self,
+        X: Any,
+        visit: Callable[[Any, slice], Partial],
+        merge: Callable[[Partial, Partial], Partial],
+    ) -> Partial:
+        """visit(phi without s of some rows, which rows), merged in the order of the rows."""
+        if self.plain and sparse.issparse(X):
+            return visit(X, slice(0, X.shape[0]))
+        return ops.fold(X, self.projection, visit, merge)
+
+    def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
+        """phi T, n x C in float64."""
+        return ops.map_rows(X, self.projection, self.scaled(T)).astype(np.float64, copy=False)
+
+    def gram(self, X: Any, w: FloatArray | None) -> FloatArray:
+        """sum_i w_i phi_i phi_i', M x M."""
+        inner = ops.gram(X, self.projection, w)
+        return inner if self.scale is None else self.scale[:, None] * inner * self.scale
+
+    def project(self, X: Any, R: FloatArray) -> FloatArray:
+        """sum_i phi_i R_i', M x C."""
+        return self.scaled(ops.project(X, self.projection, R))
+
+
+def materialised(source: RowSource, fm: FeatureMap | None) -> tuple[RowSource, FeatureMap | None]:
+    """The rows as features kept in memory, if they are in memory and fit; else what was given.
+
+    Only a source that answers `map` with an array is in memory: others stream, and a stream that
+    would be cached would no longer have flat memory.
+    """
+    width = source.n_features if fm is None else fm.n_features
+    n, dtype = source.n_rows, source.schema.dtype
+    if n is None or n * width * dtype.itemsize > FEATURE_BYTES or not _worth_keeping(source, fm):
+        return source, fm
+    features = source.map(_Features(fm), dtype=dtype, width=width)
+    if not isinstance(features, np.ndarray):
+        return source, fm
+    y = source.map(_targets, dtype=np.float64, width=None)
+    weight = source.map(_weights, dtype=np.float64, width=None)
+    kept = MemorySource(features, y, weight if source.schema.weighted else None)
+    return kept, None
+
+
+def _worth_keeping(source: RowSource, fm: FeatureMap | None) -> bool:
+    if fm is not None:
+        return True
+    if not isinstance(source, MemorySource):
+        return True
+    X = source.X
+    ready = isinstance(X, np.ndarray) and X.dtype == source.schema.dtype and X.flags.c_contiguous
+    return not (ready or sparse.issparse(X))
+
+
+class _Features:
+    def __init__(self, fm: FeatureMap | None) -> None:
+        self.fm = fm
+
+    def __call__(self, block: Block) -> FloatArray:
+        return np.asarray(block.X if self.fm is None else self.fm(block.X))
+
+
+def _targets(block: Block) -> FloatArray:
+    return targets_of(block)
+
+
+def _weights(block: Block) -> FloatArray:
+    return block.weights()
+
+
+def targets_of(block: Block) -> FloatArray:
+    """The targets of a block, which must be there."""
+    if block.y is None:
+        raise ValueError("these rows have no targets; give y, or a source with target=...")
+    return block.y

@@ -1,0 +1,175 @@
+"""One pool of threads for the whole process, and BLAS kept to one thread while it works.
+
+Kernels release the GIL, so plain Python threads are enough; nothing here uses numba's own threading
+layers, which abort under concurrent callers or hang in forked children. The pool is built at first
+use and again after a fork. A call made from a pool thread runs where it is, so nesting cannot
+deadlock; any number of callers may wait at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_here = threading.local()
+_lock = threading.Lock()
+_executor: ThreadPoolExecutor | None = None
+
+
+def usable_threads() -> int:
+    """CPUs this process may run on; the environment variable BOCHNER_NUM_THREADS overrides."""
+    given = os.environ.get("BOCHNER_NUM_THREADS", "").strip()
+    if given:
+        if not given.isdigit() or int(given) < 1:
+            raise ValueError(
+                f"BOCHNER_NUM_THREADS is {given!r}: expected a whole number of threads, 1 or more; "
+                "unset it to use every CPU of this process"
+            )
+        return int(given)
+    import joblib  # scikit-learn's own dependency: knows affinity masks and container quotas
+
+    return max(1, int(joblib.cpu_count()))
+
+
+def _mark_worker() -> None:
+    _here.worker = True
+
+
+def _pool() -> ThreadPoolExecutor:
+    global _executor
+    with _lock:
+        if _executor is None:
+            _executor = ThreadPoolExecutor(usable_threads(), "bochner", _mark_worker)
+        return _executor
+
+
+class _Job:
+    """Items handed out one by one to as many runners as may work; stops at the first error."""
+
+    def __init__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        self.function, self.items = function, items
+        self.results: list[Any] = [None] * len(items)
+        self.stopped = False
+        self._indices = iter(range(len(items)))  # next() on it is atomic under the GIL
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        while not self.stopped:
+            with self._lock:
+                index = next(self._indices, None)
+            if index is None:
+                return
+            try:
+                self.results[index] = self.function(self.items[index])
+            except BaseException:
+                self.stopped = True
+                raise
+
+
+def run(
+    function: Callable[[Item], Result], items: Sequence[Item], threads: int | None = None
+) -> list[Result]:
+    """[function(item) for item in items] on the pool, with BLAS single-threaded.
+
+    An error in one item, or an interrupt of the caller, stops the others before it is raised.
+    """
+    workers = min(check_threads(threads), len(items))
+    job = _Job(function, items)
+    with single_threaded_blas():
+        if workers <= 1 or getattr(_here, "worker", False):
+            job.run()
+        else:
+            _run_on_pool(job, workers)
+    return job.results
+
+
+def _run_on_pool(job: _Job, workers: int) -> None:
+    futures: list[Future[None]] = []
+    try:
+        pool = _pool()
+        futures.extend(pool.submit(job.run) for _ in range(workers))
+    except RuntimeError:  # the interpreter is shutting down: no new work may be scheduled
+        job.run()
+    try:
+        for future in futures:
+            future.result()
+    finally:
+        job.stopped = True
+        for future in futures:
+            future.cancel()
+        wait(futures)
+
+
+def check_threads(threads: int | None) -> int:
+    """The number of threads a call may use."""
+    if threads is None:
+        return usable_threads()
+    if isinstance(threads, bool) or int(threads) != threads or threads < 1:
+        raise ValueError(
+            f"threads={threads!r}: expected a whole number, 1 or more, or None for every usable CPU"
+        )
+    return int(threads)
+
+
+class _BlasLimit:
+    """Counts the callers that need BLAS on one thread; the last one out restores what was there.
+
+    The controller is kept: making one scans every loaded library, for milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.controller: Any = None
+        self.limiter: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                if self.controller is None:
+                    from threadpoolctl import ThreadpoolController
+
+                    self.controller = ThreadpoolController()
+                self.limiter = self.controller.limit(limits=1, user_api="blas")
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                limiter, self.limiter = self.limiter, None
+                limiter.restore_original_limits()
+
+
+_blas = _BlasLimit()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """BLAS on one thread, so that pool threads do not compete with its own; always restored."""
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+
+
+def _after_fork_in_child() -> None:
+    """Threads and held locks do not survive a fork: start afresh, with BLAS as it was."""
+    global _executor, _lock, _blas, _here
+    _executor, _lock, _here = None, threading.Lock(), threading.local()
+    old, _blas = _blas, _BlasLimit()
+    _blas.controller = old.controller
+    if old.limiter is not None:
+        old.limiter.restore_original_limits()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,64 @@
+"""project: sums over rows of features times a thin matrix.
+
+A task multiplies X by its tile of weights into a buffer that stays in cache, applies activation and
+reduction in one sweep over it, and adds to float64. The definition is ``reference.project``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import checks, linear, pool
+from .projection import FloatArray, Projection
+from .tasks import Worker, columns_per_form, tasks
+from .tiles import FormTile, Rows
+
+
+def project(
+    X: Any,
+    p: Projection,
+    R: FloatArray,
+    *,
+    out: FloatArray | None = None,
+    threads: int | None = None,
+) -> FloatArray:
+    """sum_i phi_m(x_i) R_ic, an M x C float64 array; added to ``out`` when that is given."""
+    rows = checks.rows_of(X, p)
+    R = checks.thin(R, "R", rows.n, "row of X")
+    out = checks.total(out, (p.n_columns, R.shape[1]))
+    if p.activation == "identity":
+        return linear.project(rows, p, R, out, threads)
+    todo = tasks(rows, p, out.nbytes)
+    one = R.shape[1] == 1
+    parts = pool.run(
+        lambda task: (_project_one if one else _project)(rows, p, R, *task), todo, threads
+    )
+    by_form = out.reshape(p.n_forms, columns_per_form(p), R.shape[1])
+    for (tile, _), part in zip(todo, parts, strict=True):
+        by_form[tile.positions] += p.scale * part
+    return out
+
+
+def _project_one(
+    rows: Rows, p: Projection, R: FloatArray, tile: FormTile, chunk: slice
+) -> FloatArray:
+    """One column of coefficients: activation and sum in one sweep over the tile."""
+    worker = Worker(rows, p, tile)
+    part = np.zeros((worker.k, tile.width))
+    acc = np.empty_like(part, dtype=rows.dtype)
+    for at, Z in worker.forms(chunk):
+        acc[:] = 0
+        r = R[at, 0].astype(rows.dtype)
+        worker.kernels.project_one(worker.kind, Z, worker.weights.offsets, r, acc)
+        part += acc
+    return part.T[:, :, None]
+
+
+def _project(rows: Rows, p: Projection, R: FloatArray, tile: FormTile, chunk: slice) -> FloatArray:
+    worker = Worker(rows, p, tile)
+    part = np.zeros((tile.width * worker.k, R.shape[1]))
+    for at, phi in worker.columns(chunk):
+        part += phi.T @ R[at].astype(rows.dtype)
+    return part.reshape(tile.width, worker.k, R.shape[1])

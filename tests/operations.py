@@ -1,0 +1,167 @@
+"""The part of the families' contract about sums over rows: `FeatureMap` and `statistics`.
+
+Each operation against the naive truth, for awkward shapes and every layout of the rows; a whole
+pass = a chunked one = merged halves; a row of weight 2 = the row twice; `pull` and
+``derivative=True`` against finite differences.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+import naive
+from bochner import statistics
+from bochner.ops.projection import DIFFERENTIABLE
+from bochner.rows import MemorySource
+from make import LAYOUTS, draw, rng, rows, thinned
+
+#: Rows, columns, features: one of anything, no multiples of a tile, wider than a block.
+SHAPES = [(1, 1, 2), (1, 5, 6), (19, 1, 34), (33, 7, 10), (70, 66, 130)]
+
+
+def slack(fm, X):
+    """Norm-wise: an argument w.x carries an error of eps |x| |w|, and so does its cosine."""
+    W = fm.atoms["frequencies"]
+    size = np.linalg.norm(naive.dense(X), axis=1).max() * np.linalg.norm(W, axis=1).max()
+    eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
+    return 20 * eps * (1 + size) * (1 + np.abs(naive.features(fm, X)).max())
+
+
+def close(found, truth, atol):
+    assert_allclose(found, truth, rtol=0, atol=max(atol, atol * np.abs(truth).max(initial=0)))
+
+
+def differentiable(fm):
+    return fm.projection.activation in DIFFERENTIABLE
+
+
+class OperationsContract:
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    def test_operations_are_the_naive_truth(self, build, layout):
+        for n, d, M in SHAPES:
+            fm, X = draw(build(), M, d, seed=n), LAYOUTS[layout](thinned(n, d, seed=d))
+            before = copy.deepcopy(X)
+            R, T = rows(n, 3, seed=1), rows(fm.n_features, 2, seed=2)
+            atol, w = slack(fm, X), rng(3).random(n)
+            phi = fm(X)
+            phi = naive.dense(phi)
+            assert fm(X).dtype == X.dtype == fm.map_rows(X, T).dtype
+            close(phi, naive.features(fm, X), atol)
+            close(fm.project(X, R), naive.project(fm, X, R), atol * n)
+            close(fm.gram(X), naive.gram(fm, X), atol * n)
+            close(fm.gram(X, w), naive.gram(fm, X, w), atol * n)
+            close(fm.map_rows(X, T), naive.map_rows(fm, X, T), atol * fm.n_features)
+            close(naive.dense(fm.kernel(X)), phi @ phi.T, 1e-5 if X.dtype == np.float32 else 1e-12)
+            assert_array_equal(naive.dense(X), naive.dense(before))
+
+    def test_derivatives_are_finite_differences(self, build):
+        fm, X = draw(build(), 10, 3, seed=2), thinned(9, 3)
+        R, T = rows(9, 2, seed=1), rows(fm.n_features, 2, seed=2)
+        if not differentiable(fm):
+            assert not fm.family.differentiable
+            with pytest.raises(ValueError, match="derivative"):
+                fm.pull(X, R, T)
+            with pytest.raises(ValueError, match="derivative"):
+                fm.gram(X, derivative=True)
+            return
+        slope, gradient = naive.derivative(fm, X), naive.pull(fm, X, R, T)
+        steep = 1 + np.abs(fm.atoms["frequencies"]).max()
+        for kind in (np.asarray, sparse.csr_array):
+            close(fm.gram(kind(X), derivative=True), slope.T @ slope, 1e-8 * steep)
+            found = fm.pull(kind(X), R, T)
+            assert set(found) == set(fm.atoms)
+            for name, part in found.items():
+                close(part, gradient[name], 1e-7 * steep)
+
+    @pytest.mark.parametrize("kind", ["C", "CSR"])
+    def test_whole_is_chunked_is_merged(self, build, kind):
+        fm, X = draw(build(), 12, 5, seed=3), LAYOUTS[kind](thinned(23, 5))
+        y, w, T = rows(23, 2), rng(4).random(23), rows(fm.n_features, 2, seed=2)
+        whole, halves = (
+            MemorySource(X, y, w),
+            [MemorySource(X[part], y[part], w[part]) for part in (slice(0, 9), slice(9, None))],
+        )
+        chunked = MemorySource(X, y, w, block_bytes=60)
+        assert len(list(chunked.blocks())) > 3
+        sums = [
+            statistics.ProjectSum(fm, statistics.targets),
+            statistics.GramSum(fm, None, derivative=False),
+        ]
+        if differentiable(fm):
+            sums.append(statistics.PullSum(fm, statistics.targets, T))
+            sums.append(statistics.GramSum(fm, None, derivative=True))
+        for row_sum in sums:
+            expected = whole.reduce(row_sum)
+            same(chunked.reduce(row_sum), expected)
+            states = [fold(half, row_sum) for half in halves]
+            same(row_sum.finalise(row_sum.merge(*states)), expected)
+            empty = row_sum.merge(row_sum.start(), fold(whole, row_sum))
+            same(row_sum.finalise(empty), expected)
+        same(statistics.map_rows(chunked, fm, T), statistics.map_rows(whole, fm, T))
+
+    def test_weight_two_is_the_row_twice(self, build):
+        fm, X, w = draw(build(), 8, 4, seed=5), rows(11, 4), rng(6).integers(0, 4, 11)
+        y = rows(11, 2)
+        weighted = MemorySource(X, y, w.astype(np.float64))
+        twice = MemorySource(np.repeat(X, w, axis=0), np.repeat(y, w, axis=0))
+        same(statistics.project(weighted, fm), statistics.project(twice, fm))
+        same(statistics.gram(weighted, fm), statistics.gram(twice, fm))
+        if differentiable(fm):
+            T = rows(fm.n_features, 2)
+            a, b = (statistics.pull(s, fm, statistics.targets, T) for s in (weighted, twice))
+            same(a, b)
+
+    def test_take_and_truncate_are_columns(self, build):
+        family, X = build(), rows(6, 9)
+        fm = draw(family, 20, 9, seed=7)
+        phi, M = naive.features(fm, X), fm.n_features
+        shuffled = rng(8).permutation(M)
+        for columns in (shuffled, shuffled[: M // 2], np.array([M - 1]), np.array([1, 1, 0]) % M):
+            taken = fm.take(columns)
+            assert taken.n_features == len(taken.names) == len(columns)
+            close(naive.features(taken, X), phi[:, columns], 1e-9)
+            close(naive.dense(taken(X)), phi[:, columns], 1e-9)
+        for size in {1, 2, M}:
+            close(naive.features(fm.truncate(size), X), phi[:, :size], 1e-9)
+        for size in (0, M + 1):
+            with pytest.raises(ValueError, match="between 1"):
+                fm.truncate(size)
+
+    def test_pairs_taken_whole_stay_pairs(self, build):
+        fm = draw(build(), 12, 3)
+        if fm.projection.activation != "pair":
+            pytest.skip("one column an atom")
+        assert fm.take(np.array([4, 5, 0, 1])).projection.activation == "pair"
+        for partly in ([0], [0, 1, 2], [1, 0], [1, 2], [0, 2], [0, 1, 3, 2]):
+            assert fm.take(np.array(partly)).projection.activation == "cos"
+        assert fm.names[:3] == ("cos(w0)", "sin(w0)", "cos(w1)")
+
+    def test_maps_survive_pickling(self, build):
+        fm, X = draw(build(), 12, 3), rows(4, 3)
+        again = pickle.loads(pickle.dumps(fm))
+        assert again.names == fm.names
+        assert again.family.get_params() == fm.family.get_params()
+        assert_array_equal(naive.dense(again(X)), naive.dense(fm(X)))
+
+
+def fold(source, row_sum):
+    state = row_sum.start()
+    for block in source.blocks():
+        state = row_sum.update(state, block)
+    return state
+
+
+def same(found, expected):
+    """Equal to rounding: arrays, or dicts of them."""
+    if isinstance(expected, dict):
+        assert set(found) == set(expected)
+        for name in expected:
+            same(found[name], expected[name])
+    else:
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * (1 + np.abs(expected).max()))
