@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -35,17 +35,18 @@ def blas() -> str:
     import scipy.linalg  # noqa: F401  (so that its BLAS is seen as well)
     from threadpoolctl import threadpool_info
 
+    libraries = [i for i in threadpool_info() if i["user_api"] == "blas"]
+    names = ("internal_api", "version", "architecture")
     return ", ".join(
-        f"{i['internal_api']} {i['version']} {i.get('architecture', '')} x{i['num_threads']}".strip()
-        for i in threadpool_info()
-        if i["user_api"] == "blas"
+        " ".join(str(i.get(name) or "") for name in names) + f" x{i['num_threads']}"
+        for i in libraries
     )
 
 
 def circumstances() -> dict[str, Any]:
     return {
         "machine": f"{processor()}, {platform.system()} {platform.machine()}",
-        "date": datetime.date.today().isoformat(),
+        "date": dt.date.today().isoformat(),
         "versions": versions(),
         "blas": blas(),
         "threads": usable_threads(),

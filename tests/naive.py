@@ -6,6 +6,8 @@ the four operations. The rooms import this module; it holds nothing that needs p
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy import integrate, sparse, stats
 
@@ -17,42 +19,35 @@ def dense(X):
     return (X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64)
 
 
-# The four operations of a feature map, in float64 and with the features in memory.
+# A feature map in float64 with its features in memory, so that project(X, R) is phi.T @ R,
+# gram(X, w) is phi.T @ (w[:, None] * phi) and map_rows(X, T) is phi @ T.
 
 
 def features(fm, X):
     return reference.features(dense(X), fm.projection) * fm.weights
 
 
-def project(fm, X, R):
-    return features(fm, X).T @ R
-
-
-def gram(fm, X, weights=None):
-    phi = features(fm, X)
-    return phi.T @ (phi if weights is None else weights[:, None] * phi)
-
-
-def map_rows(fm, X, T):
-    return features(fm, X) @ T
+def spelled_out(p: Projection) -> Projection:
+    """The projection with every frequency and offset written down."""
+    offsets = np.zeros(p.n_forms) if p.offsets is None else p.offsets
+    return Projection(Dense(p.operator.to_matrix()), p.activation, p.scale, offsets)
 
 
 def moved(p: Projection, dW=0.0, db=0.0) -> Projection:
-    """The projection with its frequencies and offsets moved."""
-    offsets = np.zeros(p.n_forms) if p.offsets is None else p.offsets
-    return Projection(Dense(p.operator.to_matrix() + dW), p.activation, p.scale, offsets + db)
+    return Projection(Dense(p.operator.matrix + dW), p.activation, p.scale, p.offsets + db)
 
 
 def derivative(fm, X, h=1e-6):
     """d phi_m(x_i) / d z by central differences, n x M: moving an offset moves z."""
-    up, down = (reference.features(dense(X), moved(fm.projection, db=s)) for s in (h, -h))
+    p = spelled_out(fm.projection)
+    up, down = (reference.features(dense(X), moved(p, db=s)) for s in (h, -h))
     return fm.weights * (up - down) / (2 * h)
 
 
 def pull(fm, X, R, T, h=1e-6):
     """The gradient of sum_im (R T')_im s_m phi_m(x_i), an atom's parameter at a time."""
-    p, X, C = fm.projection, dense(X), R @ (fm.weights[:, None] * T).T
-    W = p.operator.to_matrix()
+    p, X, C = spelled_out(fm.projection), dense(X), R @ (fm.weights[:, None] * T).T
+    W = p.operator.matrix
 
     def slope(dW, db):
         values = [np.sum(C * reference.features(X, moved(p, s * dW, s * db))) for s in (h, -h)]
@@ -70,6 +65,7 @@ def pull(fm, X, R, T, h=1e-6):
 # Exact kernels of two rows.
 
 
+@cache
 def bochner(law, distance):
     """The characteristic function of a symmetric law on the line: Bochner's theorem by quadrature.
 
@@ -99,13 +95,18 @@ def pairwise(kernel, X, Y=None):
     return np.array([[kernel(x, y) for y in dense(X if Y is None else Y)] for x in dense(X)])
 
 
-#: The law of one coordinate of a frequency in units of the bandwidth.
-COORDINATE = {
-    "Gaussian": lambda family: stats.norm(),
-    "Laplace": lambda family: stats.cauchy(),
-    "Cauchy": lambda family: stats.laplace(),
-    "Matern": lambda family: stats.t(2 * family.nu),
-}
+@cache
+def law_of_coordinate(name, nu=None):
+    """The law of one coordinate of a frequency in units of the bandwidth, by class of family."""
+    match name:
+        case "Gaussian":
+            return stats.norm()
+        case "Laplace":
+            return stats.cauchy()
+        case "Cauchy":
+            return stats.laplace()
+        case "Matern":
+            return stats.t(2 * nu)
 
 
 # Length scales, with weights as repeated rows.

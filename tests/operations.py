@@ -7,7 +7,6 @@ pass = a chunked one = merged halves; a row of weight 2 = the row twice; `pull` 
 
 from __future__ import annotations
 
-import copy
 import pickle
 
 import numpy as np
@@ -22,15 +21,15 @@ from bochner.rows import MemorySource
 from make import LAYOUTS, draw, rng, rows, thinned
 
 #: Rows, columns, features: one of anything, no multiples of a tile, wider than a block.
-SHAPES = [(1, 1, 2), (1, 5, 6), (19, 1, 34), (33, 7, 10), (70, 66, 130)]
+SHAPES = [(1, 1, 2), (19, 1, 34), (33, 7, 10), (40, 66, 130)]
 
 
-def slack(fm, X):
+def slack(fm, X, phi):
     """Norm-wise: an argument w.x carries an error of eps |x| |w|, and so does its cosine."""
     W = fm.atoms["frequencies"]
     size = np.linalg.norm(naive.dense(X), axis=1).max() * np.linalg.norm(W, axis=1).max()
     eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
-    return 20 * eps * (1 + size) * (1 + np.abs(naive.features(fm, X)).max())
+    return 20 * eps * (1 + size) * (1 + np.abs(phi).max())
 
 
 def close(found, truth, atol):
@@ -42,26 +41,26 @@ def differentiable(fm):
 
 
 class OperationsContract:
-    @pytest.mark.parametrize("layout", LAYOUTS)
-    def test_operations_are_the_naive_truth(self, build, layout):
+    def test_operations_are_the_naive_truth(self, build):
         for n, d, M in SHAPES:
-            fm, X = draw(build(), M, d, seed=n), LAYOUTS[layout](thinned(n, d, seed=d))
-            before = copy.deepcopy(X)
+            fm = draw(build(), M, d, seed=n)
+            X = thinned(n, d, seed=d).astype(np.float32).astype(np.float64)  # exact in both
             R, T = rows(n, 3, seed=1), rows(fm.n_features, 2, seed=2)
-            atol, w = slack(fm, X), rng(3).random(n)
-            phi = fm(X)
-            phi = naive.dense(phi)
-            assert fm(X).dtype == X.dtype == fm.map_rows(X, T).dtype
-            close(phi, naive.features(fm, X), atol)
-            close(fm.project(X, R), naive.project(fm, X, R), atol * n)
-            close(fm.gram(X), naive.gram(fm, X), atol * n)
-            close(fm.gram(X, w), naive.gram(fm, X, w), atol * n)
-            close(fm.map_rows(X, T), naive.map_rows(fm, X, T), atol * fm.n_features)
-            close(naive.dense(fm.kernel(X)), phi @ phi.T, 1e-5 if X.dtype == np.float32 else 1e-12)
-            assert_array_equal(naive.dense(X), naive.dense(before))
+            phi, w = naive.features(fm, X), rng(3).random(n)
+            truths = phi, phi.T @ R, phi.T @ phi, phi.T @ (w[:, None] * phi), phi @ T
+            for layout in LAYOUTS.values():
+                given = layout(X)
+                found = fm(given), fm.project(given, R), fm.gram(given), fm.gram(given, w)
+                found += (fm.map_rows(given, T),)
+                assert found[0].dtype == found[-1].dtype == given.dtype
+                atol = slack(fm, given, phi) * np.array([1, n, n, n, fm.n_features])
+                for each, truth, error in zip(found, truths, atol, strict=True):
+                    close(naive.dense(each), truth, error)
+                assert_array_equal(naive.dense(given), X)
+            close(naive.dense(fm.kernel(X)), phi @ phi.T, atol[-1])
 
     def test_derivatives_are_finite_differences(self, build):
-        fm, X = draw(build(), 10, 3, seed=2), thinned(9, 3)
+        fm, X = draw(build(), 10, 3, seed=2), rows(9, 3)  # no zeros: a relu has a kink there
         R, T = rows(9, 2, seed=1), rows(fm.n_features, 2, seed=2)
         if not differentiable(fm):
             assert not fm.family.differentiable

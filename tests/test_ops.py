@@ -141,3 +141,183 @@ def test_awkward_shapes(activation, operator, n, d, n_forms):
     p = make(activation, operator, d, n_forms, np.float32)
     check_all(make_rows(n, d, np.float32), p, np.float32, 1)
     check_all(make_rows(n, d, np.float32), p, np.float32, 2)
+
+
+def layouts(X):
+    """The same rows, as memory may hold them."""
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    wide = np.repeat(X, 2, axis=1)
+    tall = np.repeat(X, 2, axis=0)
+    shifted = np.zeros(X.nbytes + 1, np.uint8)[1:].view(X.dtype).reshape(X.shape)
+    shifted[:] = X
+    return {
+        "read-only": frozen,
+        "F-order": np.asfortranarray(X),
+        "columns strided": wide[:, ::2],
+        "rows strided": tall[::2],
+        "reversed": X[::-1].copy()[::-1],
+        "unaligned": shifted,
+        "other byte order": X.astype(X.dtype.newbyteorder()),
+    }
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("layout", layouts(np.zeros((1, 1))))
+def test_any_memory_layout_gives_the_same(layout, operator):
+    X = make_rows(300, 7, np.float32)
+    p = make("cos", operator, dtype=np.float32)
+    R, T = thin(300, 1), thin(p.n_columns, 1)
+    Y = layouts(X)[layout]
+    before = Y.copy()
+    for ours, plain in [
+        (ops.features(Y, p), ops.features(X, p)),
+        (ops.project(Y, p, R), ops.project(X, p, R)),
+        (ops.map_rows(Y, p, T), ops.map_rows(X, p, T)),
+        (ops.gram(Y, p), ops.gram(X, p)),
+        (ops.pull(Y, p, R, T)["frequencies"], ops.pull(X, p, R, T)["frequencies"]),
+        (ops.fold(Y, p, lambda f, at: f.T @ R[at], np.add), ops.project(X, p, R)),
+    ]:
+        np.testing.assert_allclose(ours, plain, rtol=0, atol=2e-5 * np.abs(plain).max())
+    np.testing.assert_array_equal(Y, before)
+
+
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("activation", ["cos", "relu", "identity"])
+def test_sparse_rows_with_either_index_and_empty_rows(container, index_dtype, activation):
+    X = make_rows(40, 30)
+    X[np.abs(X) < 1.2] = 0
+    X[[0, 7, 39]] = 0
+    S = container(X)
+    S.indices, S.indptr = S.indices.astype(index_dtype), S.indptr.astype(index_dtype)
+    for operator in OPERATORS:
+        check_all(S, make(activation, operator, 30, 21), np.float64, 2)
+
+
+@pytest.mark.parametrize("activation", ["cos", "pair"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arguments_of_ten_thousand_lose_what_rounding_of_the_product_loses(activation, dtype):
+    rng = np.random.default_rng(0)
+    W = np.clip(rng.standard_cauchy((64, 5)) * 100, -1e4, 1e4).astype(dtype)
+    p = Projection(Dense(W), activation, 1.0, rng.uniform(0, 6, 64).astype(dtype))
+    X = make_rows(128, 5, dtype)
+    assert np.abs(reference._forms(X, p)).max() > 1e4
+    check_all(X, p, dtype, 1)
+
+
+def test_float32_error_of_a_projection_is_below_1e_5():
+    p = make("cos", d=32, n_forms=256, dtype=np.float32)
+    X, R = make_rows(8192, 32, np.float32), thin(8192, 1)
+    truth = reference.project(X, p, R)
+    assert np.linalg.norm(ops.project(X, p, R) - truth) <= 1e-5 * np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("activation", ["cos", "pair", "identity"])
+def test_whole_equals_chunked(activation, operator):
+    p = make(activation, operator, d=5, n_forms=70)
+    X, R, T = make_rows(900, 5), thin(900, 2), thin(p.n_columns, 2)
+    parts = [slice(0, 1), slice(1, 400), slice(400, 400), slice(400, 900)]
+    project, gram, pull = None, None, None
+    for at in parts:
+        project = ops.project(X[at], p, R[at], out=project)
+        gram = ops.gram(X[at], p, R[at, 0], out=gram)
+        pull = ops.pull(X[at], p, R[at], T, out=pull)
+    whole = ops.pull(X, p, R, T)
+    for ours, truth in [
+        (project, ops.project(X, p, R)),
+        (gram, ops.gram(X, p, R[:, 0])),
+        (pull["frequencies"], whole["frequencies"]),
+        (pull["offsets"], whole["offsets"]),
+        (np.concatenate([ops.map_rows(X[at], p, T) for at in parts]), ops.map_rows(X, p, T)),
+    ]:
+        np.testing.assert_allclose(ours, truth, rtol=0, atol=1e-12 * np.abs(truth).max())
+
+
+def test_out_is_the_array_returned():
+    p, X, R = make("cos"), make_rows(9, 7), thin(9, 1)
+    out, G, F = np.ones((33, 1)), np.ones((33, 33)), np.empty((9, 33))
+    assert ops.project(X, p, R, out=out) is out
+    assert ops.gram(X, p, out=G) is G
+    assert ops.features(X, p, out=F) is F
+    np.testing.assert_allclose(out, 1 + reference.project(X, p, R), atol=1e-13)
+    np.testing.assert_allclose(G, 1 + reference.gram(X, p), atol=1e-13)
+    pulled = {"frequencies": np.ones((33, 7)), "offsets": np.ones(33)}
+    given = pulled["frequencies"]
+    assert ops.pull(X, p, R, R[:1].repeat(33, 0), out=pulled) is pulled
+    assert pulled["frequencies"] is given
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_same_bits_for_any_number_of_threads(operator, dtype):
+    p = make("cos", operator, d=20, n_forms=600, dtype=dtype)
+    X, R, T = make_rows(3000, 20, dtype), thin(3000, 1), thin(p.n_columns, 1)
+    for call in (
+        lambda k: ops.features(X, p, threads=k),
+        lambda k: ops.project(X, p, R, threads=k),
+        lambda k: ops.pull(X, p, R, T, threads=k)["frequencies"],
+        lambda k: ops.map_rows(X, p, T, threads=k),
+        lambda k: ops.gram(X, p, threads=k),
+        lambda k: ops.fold(X, p, lambda f, at: f.sum(axis=0), np.add, threads=k),
+    ):
+        np.testing.assert_array_equal(call(1), call(2))
+        np.testing.assert_array_equal(call(2), call(7))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("kind", ["rows themselves", "pair"])
+def test_fold_shows_every_row_once_in_order(kind, scaled):
+    X = make_rows(1000, 6, np.float32)
+    p = make("pair", d=6, n_forms=9, dtype=np.float32)
+    if kind == "rows themselves":
+        p = Projection(Columns(6, np.arange(6)), "identity")
+    scale = np.linspace(1, 2, p.n_columns) if scaled else None
+    parts = ops.fold(
+        X,
+        p,
+        lambda phi, at: [(at, phi.copy(), phi.base is X)],
+        lambda a, b: a + b,
+        column_scale=scale,
+        chunk_bytes=4000,
+    )
+    assert [at.start for at, _, _ in parts[1:]] == [at.stop for at, _, _ in parts[:-1]]
+    assert parts[0][0].start == 0
+    assert parts[-1][0].stop == 1000
+    assert all(phi.nbytes <= 8000 for _, phi, _ in parts)
+    assert all(no_copy for _, _, no_copy in parts) == (kind == "rows themselves" and not scaled)
+    whole = np.concatenate([phi for _, phi, _ in parts])
+    np.testing.assert_allclose(whole, ops.features(X, p, column_scale=scale), atol=1e-6)
+
+
+def test_features_of_the_rows_themselves_are_the_rows():
+    X = make_rows(50, 6, np.float32)
+    p = Projection(Columns(6, np.arange(6)), "identity")
+    np.testing.assert_array_equal(ops.features(X, p), X)
+    np.testing.assert_array_equal(ops.features(sparse.csr_array(X), p), X)
+    np.testing.assert_allclose(ops.features(X, p, column_scale=np.full(6, 2.0)), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("call", "advice"),
+    [
+        (lambda X, p, R, T: ops.project(X[:, :5], p, R), "5 columns.*drawn for 7"),
+        (lambda X, p, R, T: ops.project(X[0], p, R), "reshape"),
+        (lambda X, p, R, T: ops.project(X, p, R[:4]), r"R has shape \(4, 2\).*row of X"),
+        (lambda X, p, R, T: ops.map_rows(X, p, T[:4]), "T has shape.*column of the features"),
+        (lambda X, p, R, T: ops.pull(X, p, R, T[:, :1]), "R has 2 column"),
+        (lambda X, p, R, T: ops.gram(X, p, R[:, 0][:3]), "one weight per row"),
+        (lambda X, p, R, T: ops.project(X, p, R, out=np.zeros((3, 2))), "expected a writeable"),
+        (lambda X, p, R, T: ops.gram(X, p, out=np.zeros((33, 33), np.float32)), "float64"),
+        (lambda X, p, R, T: ops.features(X, p, out=np.zeros((9, 32))), "expected a writeable"),
+        (lambda X, p, R, T: ops.features(X, p, column_scale=T[:3, 0]), "one per feature"),
+        (lambda X, p, R, T: ops.project(X, p, R, threads=0), "threads=0"),
+        (lambda X, p, R, T: ops.pull(X, make("step"), R, T), "no useful derivative.*order=1"),
+        (lambda X, p, R, T: ops.gram(X, make("step"), derivative=True), "no useful derivative"),
+    ],
+)
+def test_refusals_advise(call, advice):
+    p = make("cos")
+    with pytest.raises(ValueError, match=advice):
+        call(make_rows(9, 7), p, thin(9, 2), thin(33, 2))

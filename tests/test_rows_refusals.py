@@ -140,6 +140,8 @@ def test_csv_text_where_numbers_were(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("\n".join(lines))
     with refused(ValueError, "t.csv", "row 502", "column 'b'", "'oops'", "missing="):
         scan(tmp_path / "t.csv", "label").reduce(Moments())
+    with refused(ValueError, "row 502", "column 'b'"):
+        scan(tmp_path / "t.csv", "label", columns=["b"]).reduce(Moments())
     whole = ["a,label", *(f"{i},1" for i in range(500)), "7.5,1"]
     (tmp_path / "t.csv").write_text("\n".join(whole))
     assert scan(tmp_path / "t.csv", "label").reduce(Moments())[0] == 501

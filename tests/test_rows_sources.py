@@ -273,6 +273,33 @@ def test_columns_choose_and_order_the_features(table, tmp_path):
         np.testing.assert_allclose(next(source.blocks(0)).X, table[["x3", "x1"]], rtol=1e-6)
 
 
+def test_columns_that_are_not_used_are_not_read(tmp_path):
+    """The pages of a column may even be broken, as long as nobody asks for it."""
+    path = tmp_path / "t.parquet"
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame({"unused": rng.standard_normal(20_000), "x": 2.0, "y": 1.0})
+    wide.to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[20:2000] = bytes(1980)
+    path.write_bytes(content)
+    assert scan(path, "y", columns=["x"]).reduce(Moments())[2] == 40_000
+
+
+def test_row_groups_gather_into_partitions_by_size(table, tmp_path, monkeypatch):
+    table.to_parquet(tmp_path / "t.parquet", row_group_size=50)  # 11 groups of at most 50 rows
+    monkeypatch.setattr("bochner.rows.parquet_file.PARTITION_BYTES", 100 * D * 4)
+    source = scan(tmp_path / "t.parquet", "y", columns=NAMES)
+    assert [part.n_rows for part in source.parts] == [100] * 5 + [37]
+
+
+def test_files_of_unlike_width_work_in_the_wider_dtype(table, tmp_path):
+    table[NAMES].to_parquet(tmp_path / "a.parquet")
+    table[NAMES].astype(float).to_parquet(tmp_path / "b.parquet")
+    source = scan(tmp_path)
+    assert source.schema.dtype == np.float64
+    assert {b.X.dtype for p in (0, 1) for b in source.blocks(p)} == {np.dtype(np.float64)}
+
+
 def test_one_row_and_no_row(table, tmp_path):
     for n in (1, 0):
         table[:n].to_parquet(tmp_path / "t.parquet")

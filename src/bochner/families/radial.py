@@ -13,9 +13,11 @@ for g serves all: independent (iid), orthogonal blocks (Yu et al. 2016), Hadamar
    its direction is known (its length, tau, phase) is stratified over the atoms. Each atom keeps its
    law, so nothing becomes biased; without it the luck of tau would hide what orthogonality gains
    for heavy tails, and for d = 1 there would be nothing to gain at all.
-2. Structured rows are padded to 64 columns at least. A direction of the product has Gaussian
-   coordinates only up to an error in the kernel of about 0.7 / p^2, so that at p = 2, where the
-   rows are signed axes or diagonals, the features would belong to quite another kernel.
+2. Structured rows are padded to 128 columns at least. A direction of the product has Gaussian
+   coordinates only up to lattice effects: an error of 0.7 / p^2 in the kernel of rows less than
+   some five bandwidths apart; and a coordinate is exactly zero with probability 2.7 / p, which is
+   what remains of the kernel of rows far apart that differ in one column only. At p = 2, where
+   directions are signed axes or diagonals, the features would belong to quite another kernel.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ Uniforms: TypeAlias = NDArray[np.float64]
 
 DRAWS = ("iid", "orthogonal", "structured", "sobol")
 
-MIN_PADDED = 64
+MIN_PADDED = 128
 _SOBOL_BITS = 30
 
 

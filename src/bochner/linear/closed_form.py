@@ -3,9 +3,9 @@
     products in the rows' dtype  ->  products in float64  ->  a tall-skinny QR
 
 With kappa the norm of the products before centring over the smallest eigenvalue of gram + alpha,
-and eps the precision of the products, a solution is off by about kappa eps. Below `SAFE` that is
-left alone. Below `REFINABLE` a pass of exact residuals and a step with the same factors leave only
-that fraction of the error. Above it the next route is taken.
+and eps the precision of the products, a solution is off by about kappa eps, relatively. Below
+``Rows.safe`` that is left alone. Below `REFINABLE` a pass of exact residuals and a step with the
+same factors leave only that fraction of the error. Above it the next route is taken.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from .moments import FactorSum, MomentSum, Normal, Triangle
 from .risk import Risk, RiskSum
 from .spectrum import EPS, LeaveOneOutSum, RidgePath, Spectrum, alpha_grid
 
-SAFE = 1e-5
 REFINABLE = 0.1
 #: Rows x columns^2 up to which float32 rows are multiplied in float64: it takes no time.
 PRECISE_WORK = 2e9
@@ -81,6 +80,7 @@ class Rows:
         work = (source.n_rows or np.inf) * float(design.n_features) ** 2
         self.single = source.schema.dtype == np.float32 and not source.schema.sparse
         self.hurried = self.single and work > PRECISE_WORK
+        self.safe = max(1e-9, 1e3 * float(np.finfo(source.schema.dtype).eps))
 
     def routes(self, solver: str) -> Sequence[Route]:
         """The routes to try, cheapest first; the last one is taken whatever it finds."""
@@ -119,8 +119,8 @@ class Rows:
         coef = system.coefficients(alphas).T
         point = np.column_stack([coef, system.mean_y - coef @ system.mean_x])
         doubt, steps, gap = system.kappa(alphas) * route.eps, 0, 0.0
-        if SAFE < doubt <= REFINABLE:
-            point, gap, steps = self._refined(point, system, alphas)
+        if self.safe < doubt <= REFINABLE:
+            point, gap, steps = self._refined(point, system, alphas, doubt)
         shared = bool(np.ptp(alphas) == 0.0)
         stats = {
             "n_rows": system.n_rows,
@@ -136,21 +136,22 @@ class Rows:
         return LinearModel(point[:, :-1], point[:, -1], status, 1 + steps, gap, stats, path)
 
     def _refined(
-        self, point: FloatArray, system: System, alphas: FloatArray
+        self, point: FloatArray, system: System, alphas: FloatArray, doubt: float
     ) -> tuple[FloatArray, float, int]:
-        """Newton steps with exact residuals and the factors at hand: point, gap, steps."""
+        """Newton steps with exact residuals and the factors at hand: point, gap, steps.
+
+        A step multiplies the gap by doubt^2 or less, so the last one need not be looked at.
+        """
         best, least = point, float("inf")
         for step in range(4):
             risk = self._residuals(point, alphas)
             change, gap = newton_step(risk.gradient, system, alphas, self.fit_intercept)
-            if gap < least:
-                best, improved, least = point, gap < 0.01 * least, gap
-            else:
-                improved = False
-            if not improved or gap <= 1e-15 * risk.value:
-                break
-            point = point - change
-        return best, least, step
+            if gap > 0.01 * least:  # rounding: the better of the two
+                return (point, gap, step) if gap < least else (best, least, step - 1)
+            best, least, point = point, gap, point - change
+            if gap * doubt**2 <= 1e-14 * risk.value:
+                return point, gap * doubt**2, step + 1
+        return point, least * doubt**2, 4
 
     def _residuals(self, point: FloatArray, alphas: FloatArray) -> Risk:
         """The ridge objective and its gradient by theta and b; one pass in float64."""

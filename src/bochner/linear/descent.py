@@ -3,7 +3,7 @@
 SciPy's L-BFGS compares values of the objective alone; sums over float32 rows carry noise of about
 1e-9 relative, where it gives up. Here a step is also accepted when the value is equal within noise
 and the slope along the step, which the gradient gives far more precisely, has shrunk (Hager and
-Zhang 2005, "approximate Wolfe"). And a point visited is a pass over the rows: nothing is asked twice.
+Zhang 2005, "approximate Wolfe"). A point visited is a pass over the rows: none is visited twice.
 
 Symbols: g gradient in the factor's coordinates (flat), d direction, lambda = slope = g . d.
 """
@@ -17,11 +17,13 @@ import numpy as np
 
 from ..ops import FloatArray
 from ..rows import Hook, StopFit
-from .factor import Factor, full_factor
+from .factor import Factor, full_factor, sample_factor
 from .risk import Problem, Risk
 
 #: Pairs of steps and gradient changes that L-BFGS remembers.
 MEMORY = 20
+#: Steps of L-BFGS after which its coordinates are made anew.
+PATIENCE = 20
 
 
 @dataclass(eq=False)
@@ -37,6 +39,10 @@ class Iterate:
     def moved(self, other: Iterate) -> Iterate:
         """The other point, with this one's count of iterations."""
         return Iterate(other.point, other.risk, self.status, self.n_iter + 1, self.decrement)
+
+    def ended(self, status: str) -> Iterate:
+        self.status = status
+        return self
 
 
 @dataclass(frozen=True)
@@ -73,58 +79,84 @@ class _Memory:
 
 
 def lbfgs(problem: Problem, at: Iterate, factor: Factor, stop: Stopping) -> Iterate:
-    """Preconditioned L-BFGS from a point."""
-    memory = _Memory()
-    g = factor.gradient(at.risk.gradient).ravel()
+    """Preconditioned L-BFGS from a point.
+
+    A factor that does not lead home in `PATIENCE` steps was made of the wrong curvature (few rows
+    of a class, or classes nearly apart, where few rows matter): it is made anew, of all rows.
+    """
+    watch = _Watch(problem, stop)
+    memory, g = _Memory(), factor.gradient(at.risk.gradient).ravel()
     while True:
         d = -memory.times(g)
-        if (status := _finished(at, float(g @ d), stop)) is not None:
-            at.status = status
-            return at
+        if (status := watch.status(at, float(g @ d))) is not None:
+            return at.ended(status)
         found = _search(problem, at, factor.step(d.reshape(at.point.shape)))
         if isinstance(found, str):
-            at.status = found
-            return at
-        fresh, t = found
-        g_new = factor.gradient(fresh.risk.gradient).ravel()
-        memory.add(t * d, g_new - g)
-        at, g = at.moved(fresh), g_new
+            return at.ended(found)
+        at, t = at.moved(found[0]), found[1]
+        before, g = g, factor.gradient(at.risk.gradient).ravel()
+        memory.add(t * d, g - before)
+        if at.n_iter % PATIENCE == 0:
+            try:
+                factor = sample_factor(problem, at.point)
+            except StopFit:
+                return at.ended("stopped")
+            memory, g = _Memory(), factor.gradient(at.risk.gradient).ravel()
 
 
 def newton(problem: Problem, at: Iterate, stop: Stopping) -> Iterate:
     """Damped Newton; the last step, which is at hand, is taken too and squares the error."""
+    watch = _Watch(problem, stop)
     while True:
-        factor = full_factor(problem, at.point)
+        try:
+            factor = full_factor(problem, at.point)
+        except StopFit:
+            return at.ended("stopped")
         g = factor.gradient(at.risk.gradient)
-        status = _finished(at, -float(np.sum(g * g)), stop)
-        if status in ("stopped", "max_iter"):
-            at.status = status
-            return at
+        status = watch.status(at, -float(np.sum(g * g)))
+        if status is not None and status != "optimal":
+            return at.ended(status)
         found = _search(problem, at, factor.step(-g))
         if isinstance(found, str):
-            at.status = status or found
-            return at
+            return at.ended(status or found)
         at = at.moved(found[0])
         if status is not None:
-            at.status = status
-            return at
+            return at.ended(status)
 
 
-def _finished(at: Iterate, slope: float, stop: Stopping) -> str | None:
-    """A status when the loop is over; tells the hook."""
-    at.decrement = 0.5 * abs(slope)
-    norm = float(np.linalg.norm(at.risk.gradient))
-    if stop.hook is not None and stop.hook.step(
-        at.n_iter,
-        stop.max_iter,
-        state=lambda: {"coef": at.point[:, :-1].copy(), "intercept": at.point[:, -1].copy()},
-        objective=at.risk.value,
-        gradient_norm=norm,
-    ):
-        return "stopped"
-    if at.decrement <= stop.tol * abs(at.risk.value) or norm == 0.0:
-        return "optimal"
-    return "max_iter" if at.n_iter >= stop.max_iter else None
+class _Watch:
+    """Tells the hook of each point, and says when the loop is over."""
+
+    def __init__(self, problem: Problem, stop: Stopping) -> None:
+        self.stop = stop
+        self.noise = noise_level(problem)
+        # A decrement below this is rounding of the rows' dtype, whatever was asked for.
+        self.tol = max(stop.tol, 1e-5 * self.noise / 4.0)
+        self.least, self.since = float("inf"), 0
+
+    def status(self, at: Iterate, slope: float) -> str | None:
+        """None to go on; ``slope`` is minus twice the Newton decrement."""
+        at.decrement = 0.5 * abs(slope)
+        norm = float(np.linalg.norm(at.risk.gradient))
+        if self.stop.hook is not None and self.stop.hook.step(
+            at.n_iter,
+            self.stop.max_iter,
+            state=lambda: {"coef": at.point[:, :-1].copy(), "intercept": at.point[:, -1].copy()},
+            objective=at.risk.value,
+            gradient_norm=norm,
+        ):
+            return "stopped"
+        if at.decrement <= self.tol * abs(at.risk.value) or norm == 0.0:
+            return "optimal"
+        if at.n_iter >= self.stop.max_iter:
+            return "max_iter"
+        return "precision" if self._stalls(at) else None
+
+    def _stalls(self, at: Iterate) -> bool:
+        """Has nothing improved for eight steps, all within the noise of the objective?"""
+        self.since = 0 if at.decrement < 0.5 * self.least else self.since + 1
+        self.least = min(self.least, at.decrement)
+        return self.since >= 8 and at.decrement <= self.noise * abs(at.risk.value)
 
 
 def _search(problem: Problem, at: Iterate, step: FloatArray) -> tuple[Iterate, float] | str:
@@ -168,22 +200,24 @@ def noise_level(problem: Problem) -> float:
     return 4.0 * float(np.finfo(problem.source.schema.dtype).eps)
 
 
-def polished(problem: Problem, at: Iterate, rounds: int = 4) -> Iterate:
-    """Newton steps on the intercepts alone until their gradient is rounding.
+def polished(problem: Problem, at: Iterate) -> Iterate:
+    """Newton steps on the intercepts alone: only where g_b = 0 is the certificate's dual feasible.
 
-    The certificate needs it: only where g_b = 0 is the dual point feasible.
+    One step squares a gradient that is small already; two more are for fits that stopped early.
     """
     if not problem.fit_intercept or at.status == "stopped":
         return at
-    for _ in range(rounds):
+    for _ in range(3):
         g = at.risk.gradient[:, -1]
-        if np.abs(g).max() <= 1e-13 * float(np.trace(at.risk.curvature) + 1e-300):
+        if np.abs(g).max() <= 1e-12 * np.trace(at.risk.curvature):
             break
         point = at.point.copy()
         point[:, -1] -= np.linalg.lstsq(at.risk.curvature, g, rcond=None)[0]
-        risk = problem.evaluate(point)
-        better = np.abs(risk.gradient[:, -1]).max() < 0.5 * np.abs(g).max()
-        if not (better and risk.value <= at.risk.value + noise_level(problem) * at.risk.value):
+        try:
+            risk = problem.evaluate(point)
+        except StopFit:
+            return at.ended("stopped")
+        if np.abs(risk.gradient[:, -1]).max() > 0.5 * np.abs(g).max():
             break
         at.point, at.risk = point, risk
     return at

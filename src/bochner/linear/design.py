@@ -22,6 +22,11 @@ Partial = TypeVar("Partial")
 
 #: Features that take less than this are computed once and kept, where the rows are in memory.
 FEATURE_BYTES = 2**30
+#: Features shown to a visitor at once: still in the last-level cache when they are read again, and
+#: enough that the interpreter's part of a visit does not count.
+CHUNK_BYTES = 2**21
+#: A block of rows that need no conversion is a view, so that it may be large.
+VIEW_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,7 @@ class Design:
         """visit(phi without s of some rows, which rows), merged in the order of the rows."""
         if self.plain and sparse.issparse(X):
             return visit(X, slice(0, X.shape[0]))
-        return ops.fold(X, self.projection, visit, merge)
+        return ops.fold(X, self.projection, visit, merge, chunk_bytes=CHUNK_BYTES)
 
     def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
         """phi T, n x C in float64."""
@@ -89,27 +94,34 @@ def materialised(source: RowSource, fm: FeatureMap | None) -> tuple[RowSource, F
     Only a source that answers `map` with an array is in memory: others stream, and a stream that
     would be cached would no longer have flat memory.
     """
+    if fm is None and in_views(source) is not source:
+        return in_views(source), None
     width = source.n_features if fm is None else fm.n_features
     n, dtype = source.n_rows, source.schema.dtype
-    if n is None or n * width * dtype.itemsize > FEATURE_BYTES or not _worth_keeping(source, fm):
+    sparse_rows = fm is None and source.schema.sparse
+    if n is None or n * width * dtype.itemsize > FEATURE_BYTES or sparse_rows:
         return source, fm
     features = source.map(_Features(fm), dtype=dtype, width=width)
     if not isinstance(features, np.ndarray):
         return source, fm
     y = source.map(_targets, dtype=np.float64, width=None)
     weight = source.map(_weights, dtype=np.float64, width=None)
-    kept = MemorySource(features, y, weight if source.schema.weighted else None)
-    return kept, None
+    kept = weight if source.schema.weighted else None
+    return MemorySource(features, y, kept, block_bytes=VIEW_BYTES), None
 
 
-def _worth_keeping(source: RowSource, fm: FeatureMap | None) -> bool:
-    if fm is not None:
-        return True
-    if not isinstance(source, MemorySource):
-        return True
+def in_views(source: RowSource) -> RowSource:
+    """The same rows in larger blocks, where a block is a view: less to wait for between blocks."""
+    if not isinstance(source, MemorySource) or not _is_ready(source):
+        return source
+    return MemorySource(source.X, source.y, source.weight, block_bytes=VIEW_BYTES)
+
+
+def _is_ready(source: MemorySource) -> bool:
+    """Are the blocks of a source views of its rows? (The memory of a map would not stay flat.)"""
     X = source.X
-    ready = isinstance(X, np.ndarray) and X.dtype == source.schema.dtype and X.flags.c_contiguous
-    return not (ready or sparse.issparse(X))
+    dense = isinstance(X, np.ndarray) and X.flags.c_contiguous and not source.reads_ahead
+    return dense and X.dtype == source.schema.dtype and not source.check_finite
 
 
 class _Features:

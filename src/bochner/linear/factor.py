@@ -35,9 +35,7 @@ class Blocks(Factor):
 
     def __init__(self, hessians: list[FloatArray]) -> None:
         self.scales = [_inverse_root(np.diag(H)) for H in hessians]
-        self.L = [
-            _cholesky(s[:, None] * H * s) for s, H in zip(self.scales, hessians, strict=True)
-        ]
+        self.L = [_cholesky(s[:, None] * H * s) for s, H in zip(self.scales, hessians, strict=True)]
 
     def gradient(self, g: FloatArray) -> FloatArray:
         rows = [

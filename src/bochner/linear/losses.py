@@ -30,9 +30,7 @@ class Loss(ABC):
         """sum_i w_i l_i, R, H_b."""
 
     @abstractmethod
-    def curvature(
-        self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int
-    ) -> FloatArray:
+    def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:
         """D_ck, one number a row."""
 
 
@@ -54,9 +52,7 @@ class BinaryLogistic(Loss):
         H = np.array([[w @ (t / (1.0 + t) ** 2)]])
         return float(w @ losses), R, H
 
-    def curvature(
-        self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int
-    ) -> FloatArray:
+    def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:
         t = np.exp(-np.abs(Z[:, 0]))
         return np.asarray(w * t / (1.0 + t) ** 2)
 
@@ -80,9 +76,7 @@ class Multinomial(Loss):
         R[rows, y] -= w
         return value, R, H
 
-    def curvature(
-        self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int
-    ) -> FloatArray:
+    def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:
         P = softmax(Z)
         return np.asarray(w * P[:, c] * ((c == k) - P[:, k]))
 
@@ -99,9 +93,7 @@ class SquaredHingeLoss(Loss):
         value = float(w @ np.einsum("ic,ic->i", slack, slack))
         return value, -2.0 * w[:, None] * S * slack, H
 
-    def curvature(
-        self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int
-    ) -> FloatArray:
+    def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:
         active = self._signs(y)[:, c] * Z[:, c] < 1.0
         return np.asarray(2.0 * w * active)
 
@@ -120,7 +112,5 @@ class Squared(Loss):
         R = 2.0 * w[:, None] * E
         return float(w @ np.einsum("ic,ic->i", E, E)), R, 2.0 * w.sum() * np.eye(self.n_columns)
 
-    def curvature(
-        self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int
-    ) -> FloatArray:
+    def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:
         return 2.0 * w

@@ -154,27 +154,32 @@ class FactorSum(RowSum["_Stack | None", Triangle]):
     def merge(self, a: _Stack | None, b: _Stack | None) -> _Stack | None:
         if a is None or b is None:
             return b if a is None else a
-        return _Stack(_shortened(np.concatenate([a.R, b.R])), a.n_rows + b.n_rows, a.total + b.total)
+        return _Stack(
+            _shortened(np.concatenate([a.R, b.R])), a.n_rows + b.n_rows, a.total + b.total
+        )
 
     def finalise(self, state: _Stack | None) -> Triangle:
         if state is None:
             raise no_rows()
         M = self.design.n_features
-        R = np.linalg.qr(state.R, mode="r")
+        R = triangle_of(state.R)
         mean = R[0, 1:] / R[0, 0] if self.fit_intercept else np.zeros(R.shape[1] - 1)
         rest = R[1:, 1:] if self.fit_intercept else R[:, 1:]
-        return Triangle(
-            rest[:, :M], rest[:, M:], mean[:M], mean[M:], state.total, state.n_rows
-        )
+        return Triangle(rest[:, :M], rest[:, M:], mean[:M], mean[M:], state.total, state.n_rows)
 
 
 def _shortened(B: FloatArray) -> FloatArray:
     """B while it is short, else the triangle with the same products."""
-    return np.linalg.qr(B, mode="r") if len(B) > B.shape[1] else B
+    return triangle_of(B) if len(B) > B.shape[1] else B
+
+
+def triangle_of(B: FloatArray) -> FloatArray:
+    """R of B = QR."""
+    return np.asarray(np.linalg.qr(B, mode="r"))
 
 
 def _strips(n_rows: int, width: int) -> list[slice]:
-    """Pieces tall enough that stacking a triangle on each costs little, 64 MB where that is more."""
+    """Pieces tall enough that stacking a triangle on each costs little."""
     step = max(4 * width, 2**23 // max(1, width))
     return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
@@ -189,5 +194,3 @@ def no_rows() -> ValueError:
         "no rows with a positive weight: a ridge needs at least one. Check the source and "
         "sample_weight."
     )
-
-

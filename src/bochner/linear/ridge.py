@@ -11,13 +11,13 @@ from ..feature_map import FeatureMap
 from ..ops import FloatArray
 from ..rows import Hook, RowSource
 from .closed_form import REFINABLE, Cholesky, Route, Rows, System
-from .design import Design
+from .design import Design, in_views
 from .model import LinearModel
 from .moments import Normal, Triangle
 from .spectrum import RidgePath, Spectrum
 
 
-class Ridge(BaseEstimator):  # type: ignore[misc]
+class Ridge(BaseEstimator):
     """Ridge regression: sum_i w_i |y_i - f(x_i)|^2 + alpha |theta|^2, the intercept free.
 
     Parameters
@@ -69,7 +69,8 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
     ) -> LinearModel:
         """The minimiser, in closed form; ``n_classes`` and ``start`` are what other heads need."""
         self._check()
-        rows = Rows(source, Design.of(source, fm), self.fit_intercept, hook)
+        design = Design.of(source, fm)
+        rows = Rows(in_views(source) if fm is None else source, design, self.fit_intercept, hook)
         for route in rows.routes(self.solver):
             sums = rows.sums(route)
             system = self._system(sums, route)
@@ -99,7 +100,6 @@ class Ridge(BaseEstimator):  # type: ignore[misc]
                 )
             if np.any(numbers < 0):
                 raise ValueError(f"Ridge({name}={value!r}): a penalty cannot be negative; give 0.")
-
 
     def _system(self, sums: Normal | Triangle, route: Route) -> System:
         """Cholesky for one alpha, the decomposition for several, or where that one fails."""

@@ -78,7 +78,7 @@ class RiskSum(RowSum[Risk, Risk]):
 
 
 class HessianSum(RowSum[FloatArray, FloatArray]):
-    """sum_i D_ck [phi, 1]_i [phi, 1]_i' at a point for some pairs (c, k): pairs x D x D, D = M + 1."""
+    """sum_i D_ck [phi, 1]_i [phi, 1]_i' at a point for some (c, k): pairs x D x D, D = M + 1."""
 
     def __init__(
         self, design: Design, loss: Loss, point: FloatArray, pairs: list[tuple[int, int]]
@@ -162,6 +162,10 @@ class Problem:
         self.source, self.design, self.loss = source, design, loss
         self.alpha, self.fit_intercept, self.hook = alpha, fit_intercept, hook
         self.passes = 0
+
+    def on(self, source: RowSource) -> Problem:
+        """The same problem on other rows, without telling the hook."""
+        return Problem(source, self.design, self.loss, self.alpha, fit_intercept=self.fit_intercept)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -167,8 +167,8 @@ def alpha_grid(spectrum: Spectrum, eps: float) -> FloatArray:
     """Two a decade, from what the precision can resolve up to ten times the largest eigenvalue."""
     if spectrum.largest <= 0:
         return np.ones(1)
-    low = max(-10.0, float(np.ceil(np.log10(10 * eps))))
-    return np.asarray(spectrum.largest * np.logspace(low, 1.0, int(round(2 * (1.0 - low))) + 1))
+    low = float(np.ceil(np.log10(max(10 * eps, 1e-10))))
+    return np.asarray(spectrum.largest * np.logspace(low, 1.0, round(2 * (1.0 - low)) + 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,14 @@ class Survey:
     def n_classes(self) -> int:
         return len(self.class_weights)
 
+    def head(self, part: int) -> MemorySource:
+        """The first 1 / part of the sample, weighted to stand for all; rows are in hash order."""
+        X, y, w = self.sample.X, self.sample.y, self.sample.weight
+        assert y is not None
+        assert w is not None
+        m = -(-len(w) // part)
+        return MemorySource(X[:m], y[:m], w[:m] * (w.sum() / w[:m].sum()))
+
 
 @dataclass(eq=False)
 class _Seen:
@@ -89,12 +97,14 @@ class SurveySum(RowSum[_Seen, Survey]):
             return state
         keys = np.concatenate(state.keys)
         kept = np.argsort(keys, kind="stable")[: self.size]
-        stack = sparse.vstack if sparse.issparse(state.X[0]) else np.concatenate
-        X = stack(state.X)
-        state.keys, state.X = [keys[kept]], [(X.tocsr() if sparse.issparse(X) else X)[kept]]
+        state.keys, state.X = [keys[kept]], [_stacked(state.X)[kept]]
         state.y = [np.concatenate(state.y)[kept]]
         state.w = [np.concatenate(state.w)[kept]]
         return state
+
+
+def _stacked(parts: list[Any]) -> Any:
+    return sparse.vstack(parts, "csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def position_keys(block: Block) -> NDArray[np.uint64]:
@@ -121,9 +131,7 @@ def class_indices(y: FloatArray, n_classes: int | None) -> NDArray[np.int64]:
     return indices
 
 
-def take_survey(
-    source: RowSource, size: int, n_classes: int | None, hook: Hook | None
-) -> Survey:
+def take_survey(source: RowSource, size: int, n_classes: int | None, hook: Hook | None) -> Survey:
     """One pass; refuses targets in which a class is missing."""
     survey = source.reduce(SurveySum(size, source.n_rows, n_classes), hook=hook)
     present = survey.class_weights > 0

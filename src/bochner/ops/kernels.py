@@ -148,7 +148,7 @@ def activate_pair(Z: FloatArray, b: FloatArray, phi: FloatArray) -> None:
 
 @compiled
 def project_one(kind: int, Z: FloatArray, b: FloatArray, r: FloatArray, acc: FloatArray) -> None:
-    """acc_0j += sum_i r_i activation(Z_ij + b_j); of a pair the cosines, and the sines to acc_1j."""
+    """acc_0j += sum_i r_i activation(Z_ij + b_j); of a pair the cosines, and sines in acc_1j."""
     n, width = Z.shape
     zero = Z.dtype.type(0)
     first, second = acc[0], acc[1]

@@ -134,6 +134,7 @@ class _BlasLimit:
         with self.lock:
             if self.users == 0:
                 if self.controller is None:
+                    import scipy.linalg  # noqa: F401  (has a BLAS of its own: load it first)
                     from threadpoolctl import ThreadpoolController
 
                     self.controller = ThreadpoolController()

@@ -137,6 +137,7 @@ class Pulled:
         self.kernels, self.rows = kernels, rows
         d = rows.n_inputs
         fresh = (d, width) if rows.sparse else (width, d)
+        self.total: FloatArray
         self.total, self.row = in_place or (np.zeros(fresh), 0)
         self.product = np.empty((0, 0) if rows.sparse else (width, d), rows.dtype)
 

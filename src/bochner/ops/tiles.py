@@ -44,9 +44,9 @@ class Rows:
             X = X.tocsr()
         elif not is_sparse:
             X = np.asarray(X)
-        single = X.dtype in (np.float32, np.float16)
+        single = X.dtype.kind == "f" and X.dtype.itemsize <= 4
         dtype = np.dtype(np.float32 if single else np.float64)
-        if is_sparse and X.dtype not in (np.float32, np.float64):
+        if is_sparse and X.dtype != dtype:
             X = X.astype(dtype)
         return cls(X, dtype, is_sparse)
 

@@ -35,6 +35,8 @@ class Weights:
 
 
 class DenseWeights(Weights):
+    """A matrix of weights; its tile is multiplied by BLAS, or row by row where X is sparse."""
+
     def _prepare(self, operator: Dense, tile: FormTile) -> None:
         W = np.asarray(operator.matrix)[tile.positions]
         scaled = W * W.dtype.type(self.unit) if self.unit != 1.0 else W
@@ -52,6 +54,8 @@ class DenseWeights(Weights):
 
 
 class ColumnsWeights(Weights):
+    """Columns of X: gathered, not multiplied."""
+
     def _prepare(self, operator: Columns, tile: FormTile) -> None:
         self.index = operator.index[tile.positions]
 
@@ -59,12 +63,15 @@ class ColumnsWeights(Weights):
         if self.rows.sparse:
             Z[:] = self.rows.X[rows][:, self.index].toarray()
         else:
-            np.take(self.rows.X[rows], self.index, axis=1, out=Z, mode="clip")
+            tile = np.asarray(self.rows.X[rows], self.rows.dtype)
+            np.take(tile, self.index, axis=1, out=Z, mode="clip")  # "raise" would buffer ``out``
         if self.unit != 1.0:
             Z *= Z.dtype.type(self.unit)
 
 
 class StructuredWeights(Weights):
+    """Hadamard blocks: the fast transform makes the forms that are kept."""
+
     def _prepare(self, operator: Structured, tile: FormTile) -> None:
         assert tile.blocks is not None
         p, first = operator.padded, tile.blocks.start

@@ -151,7 +151,11 @@ def _sample(X: Any) -> Any:
     meta = X._meta
     if all(getattr(t, "kind", "O") in "biufmM" for t in meta.dtypes):
         return meta
-    return X.head(1000, npartitions=1, compute=True)
+    return X.partitions[0].map_partitions(_top, meta=meta).compute()
+
+
+def _top(frame: Any) -> Any:
+    return frame.head(10_000)
 
 
 def _along(

@@ -126,15 +126,16 @@ def _open(path: str, dialect: Dialect, text_bytes: int, types: dict[str, Any] | 
     )
 
 
+_CONVERSION = re.compile(r"CSV column #(\d+): (?:Row #(\d+): )?(CSV conversion error.*)")
+
+
 @contextmanager
 def _naming_the_column(path: str, dialect: Dialect) -> Iterator[None]:
     """Say by name where a later block disagrees with the types inferred from the first."""
     try:
         yield
     except ValueError as error:
-        found = re.search(
-            r"CSV column #(\d+): (?:Row #(\d+): )?(CSV conversion error.*)", str(error)
-        )
+        found = _CONVERSION.search(str(error))
         if found is None:
             raise
         number, row, reason = found.groups()

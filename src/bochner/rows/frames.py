@@ -49,8 +49,10 @@ class PandasTable(Table):
         if isinstance(dtype, np.dtype) and dtype.kind != "O":
             return np.asarray(column.to_numpy())
         missing = column.isna().to_numpy()
-        filled = column.where(~missing, 0) if missing.any() else column
-        wanted = _numpy_dtype(dtype) if getattr(dtype, "kind", "O") in "biuf" else np.float64
+        plain = _numpy_dtype(dtype) if getattr(dtype, "kind", "O") in "biuf" else np.float64
+        wanted: np.dtype[Any] = np.dtype(plain)
+        # Missing entries are filled first, so that whole numbers are not rounded on the way.
+        filled = column.where(~missing, wanted.type(0).item()) if missing.any() else column
         values = np.asarray(filled.to_numpy(dtype=wanted))
         if not missing.any():
             return values

@@ -114,9 +114,11 @@ def _held_layout(
     dtype: Any,
 ) -> Layout:
     """The layout seen in the first rows, checked against the schema of every file."""
-    layout = plan(
-        _first_rows(paths), paths[0], target=target, columns=columns, weight=weight, dtype=dtype
-    )
+    options = {"target": target, "columns": columns, "weight": weight, "dtype": dtype}
+    with _open(paths[0]) as file:
+        empty = ArrowTable(file.schema_arrow.empty_table(), paths[0])
+    named = plan(empty, paths[0], **options)
+    layout = plan(_first_rows(paths, named.columns, empty), paths[0], **options)
     numbers = [layout.dtype]
     for path in paths[1:]:
         with _open(path) as file:
@@ -137,12 +139,14 @@ def _held_layout(
     return layout if dtype is not None else layout.with_dtype(working_dtype(numbers))
 
 
-def _first_rows(paths: Sequence[str], n_rows: int = 10_000) -> ArrowTable:
-    """Rows to judge strings by: from the first file that has any, else the schema alone."""
+def _first_rows(
+    paths: Sequence[str], columns: Sequence[Hashable], empty: ArrowTable, n_rows: int = 10_000
+) -> ArrowTable:
+    """Rows to judge strings by, of the columns that are used; none where no file has any."""
     for path in paths:
         with readable(path, "Parquet"), _open(path) as file:
-            for batch in file.iter_batches(batch_size=n_rows, use_threads=False):
+            batches = file.iter_batches(batch_size=n_rows, columns=list(columns), use_threads=False)
+            for batch in batches:
                 if batch.num_rows:
                     return ArrowTable(batch, path)
-    with _open(paths[0]) as file:
-        return ArrowTable(file.schema_arrow.empty_table(), paths[0])
+    return empty
