@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from sklearn.base import clone
 
 import naive
@@ -92,7 +93,9 @@ class FamilyContract(OperationsContract):
         runs = np.array([estimate(draw(family, 96, d, seed), X) for seed in range(32)])
         deviation = runs.mean(axis=0) - family.exact_kernel(X)
         noise = runs.std(axis=0) / np.sqrt(len(runs)) + 1e-9
-        assert np.abs(deviation / noise).max() < 4.5
+        # ten entries in each of some 350 such tests, and a spread known from 32 runs only: a
+        # Student quantile at which one false alarm in all of them has a chance of one in 1,000
+        assert np.abs(deviation / noise).max() < stats.t.isf(1e-3 / 3500 / 2, len(runs) - 1)
 
     def test_exact_kernel_is_the_slow_truth(self, build):
         family, X, Y = build(), rows(3, 3), rows(2, 3, seed=5)

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from bochner import ops
 from bochner.ops import Columns, Dense, Projection, Structured, reference
+from bochner.ops.tiles import Rows
 
 ACTIVATIONS = ["cos", "pair", "step", "relu", "relu2", "identity"]
 SMOOTH = [a for a in ACTIVATIONS if a != "step"]
@@ -288,7 +289,28 @@ def test_fold_shows_every_row_once_in_order(kind, scaled):
     assert all(phi.nbytes <= 8000 for _, phi, _ in parts)
     assert all(no_copy for _, _, no_copy in parts) == (kind == "rows themselves" and not scaled)
     whole = np.concatenate([phi for _, phi, _ in parts])
-    np.testing.assert_allclose(whole, ops.features(X, p, column_scale=scale), atol=1e-6)
+    truth = reference.features(X, p) * (1 if scale is None else scale)
+    np.testing.assert_allclose(whole, truth, atol=2e-5)
+    np.testing.assert_allclose(ops.features(X, p, column_scale=scale), truth, atol=2e-5)
+
+
+@pytest.mark.parametrize("p", [make("cos", d=6), Projection(Columns(6, np.arange(6)), "identity")])
+def test_fold_of_no_rows_visits_none(p):
+    shape = ops.fold(np.zeros((0, 6)), p, lambda phi, at: phi.shape, lambda a, b: a)
+    assert shape == (0, p.n_columns)
+
+
+def test_only_what_blas_cannot_read_is_copied():
+    """NumPy multiplies other layouts without BLAS, many times slower: rows are copied by tiles."""
+    X, at = make_rows(64, 8), slice(3, 40)
+    views = [X, np.asfortranarray(X), X[:, 2:6], np.repeat(X, 2, axis=0)[::2]]
+    copies = [np.repeat(X, 2, axis=1)[:, ::2], X[:, ::-1], np.broadcast_to(X[:1], X.shape)]
+    for Y in views:
+        assert np.shares_memory(Rows.of(Y).dense(at), Y)
+    for Y in copies:
+        tile = Rows.of(Y).dense(at)
+        assert tile.flags.c_contiguous
+        assert not np.shares_memory(tile, Y)
 
 
 def test_features_of_the_rows_themselves_are_the_rows():

@@ -134,6 +134,14 @@ def test_paths_that_lead_nowhere(tmp_path):
         scan(tmp_path / "b.csv", format="parquet", delimiter=";")
 
 
+def test_columns_in_the_names_of_folders_are_not_dropped_unsaid(tmp_path):
+    (tmp_path / "year=2024").mkdir()
+    TABLE.to_parquet(tmp_path / "year=2024" / "a.parquet")
+    with refused(ValueError, "year=2024", "read_parquet", "glob"):
+        scan(tmp_path, "label")
+    assert scan(tmp_path / "**" / "*.parquet", "label").n_rows == 60
+
+
 def test_csv_text_where_numbers_were(tmp_path, monkeypatch):
     monkeypatch.setattr("bochner.rows.csv_file.LOOK_BYTES", 1000)
     lines = ["a,b,label", *(f"{i},{i / 2},1" for i in range(500)), "7,oops,1", "8,9,1"]

@@ -15,6 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from ..rows.threads import current_limit
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -108,9 +110,10 @@ def _run_on_pool(job: _Job, workers: int) -> None:
 
 
 def check_threads(threads: int | None) -> int:
-    """The number of threads a call may use."""
+    """The number of threads a call may use; a limit set by the caller (`rows.threads`) holds."""
     if threads is None:
-        return usable_threads()
+        limit, usable = current_limit(), usable_threads()
+        return usable if limit is None else min(limit, usable)
     if isinstance(threads, bool) or int(threads) != threads or threads < 1:
         raise ValueError(
             f"threads={threads!r}: expected a whole number, 1 or more, or None for every usable CPU"

@@ -38,7 +38,8 @@ class Worker:
         self.rows, self.tile, self.k = rows, tile, columns_per_form(p)
         self.weights: Weights = weights(p, tile, rows)
         self.positions = column_positions(tile, self.k)
-        self.step = min(tile_rows(tile.width * self.k, rows.dtype), most_rows or rows.n, rows.n)
+        most = max(1, min(rows.n, most_rows or rows.n))
+        self.step = min(tile_rows(tile.width * self.k, rows.dtype), most)
         self.buffer = Buffer(self.step * tile.width, rows.dtype)
         self.pairs = Buffer(self.step * tile.width * 2 if self.k == 2 else 0, rows.dtype)
 

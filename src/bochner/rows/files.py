@@ -55,12 +55,25 @@ def _expand(path: Path) -> list[Path]:
         return [path]
     if path.is_dir():
         inside = (f for f in path.rglob("*") if f.is_file() and not _hidden(f.relative_to(path)))
-        return sorted(inside)
+        files = sorted(inside)
+        _refuse_keys_in_folders(path, files)
+        return files
     if glob.has_magic(str(path)):
         return sorted(Path(f) for f in glob.glob(str(path), recursive=True) if Path(f).is_file())
     raise FileNotFoundError(
         f"scan({str(path)!r}): there is no such file or directory (looked from {os.getcwd()!r})."
     )
+
+
+def _refuse_keys_in_folders(root: Path, files: list[Path]) -> None:
+    """Folders such as ``year=2024`` hold a column that the files do not: never drop it unsaid."""
+    keys = {part for f in files for part in f.relative_to(root).parts[:-1] if "=" in part}
+    if keys:
+        raise ValueError(
+            f"{root} keeps columns in the names of its folders ({', '.join(sorted(keys)[:3])}), "
+            "which scan does not read. Read it with dask.dataframe.read_parquet and pass the "
+            f"collection, or leave these columns out with a glob: scan('{root}/**/*.parquet')."
+        )
 
 
 def _hidden(path: Path) -> bool:

@@ -23,7 +23,7 @@ class SvmlightSource(RowSource):
     """Rows ``label index:value ...`` of one or more files (a partition each).
 
     A first pass finds the number of features and whether indices start at 0 or 1, unless both
-    are given. With ``target=False`` the labels are left out.
+    are given.
     """
 
     reads_ahead = True

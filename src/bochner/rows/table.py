@@ -177,7 +177,7 @@ def plan(
 
 
 def kind_of_strings(values: Sequence[Any]) -> str:
-    """"category", or "text" where values are sentences or nearly all different.
+    """Tell "category" from "text", where values are sentences or nearly all different.
 
     Up to 50 different values are always categories, so small tables are not misread.
     """
