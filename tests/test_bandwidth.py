@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make import LAYOUTS, rng, rows, thinned
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
+import naive
 from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace, Matern
 from bochner.families.bandwidth import RULES, weighted_median
 from bochner.rows import MemorySource, draw_sample
+from make import LAYOUTS, rng, rows, thinned
 
 
 def length(rule, X, weight=None, family=Gaussian, block_bytes=2**20, size=20_000, **settings):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from make import draw, rng, rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+import naive
 from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace, Matern, radial
 from bochner.ops import features
+from make import draw, rng, rows
 
 DRAWS = ("iid", "orthogonal", "structured", "sobol")
 ISOTROPIC = {

@@ -235,3 +235,58 @@ def test_the_default_is_good_on_real_data():
     train, test = order[:400], order[400:]
     model = KernelClassifier(random_state=0).fit(X[train], y[train])
     assert model.score(X[test], y[test]) > 0.95
+
+
+def test_batches_add_up(diabetes):
+    X, y = diabetes
+    settings = {"family": Gaussian(2.0), "n_components": 32, "random_state": 0}
+    model = KernelRegressor(head=Ridge(alpha=0.5), preprocess=None, **settings)
+    whole = clone(model).fit(X, y)
+    for rows in np.array_split(np.arange(len(X)), [10, 200, 203]):
+        model.partial_fit(X[rows], y[rows])
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-7)
+    model.fit(X[:100], y[:100]).partial_fit(X, y)  # a fit in between starts afresh
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), rtol=1e-7)
+
+
+def test_batches_choose_alpha_as_gcv_does(diabetes):
+    from sklearn.linear_model import RidgeCV
+
+    X, y = diabetes
+    model = KernelRegressor(n_components=32, random_state=0)
+    for rows in np.array_split(np.arange(len(X)), 3):
+        model.partial_fit(X[rows], y[rows])
+    Z = np.concatenate([model.treatment_(b).X for b in scan([X]).blocks(0)])
+    Z = model.feature_map_(Z)
+    alpha = model.model_.stats["alpha"]
+    scores = []
+    for a in (alpha / 10**0.5, alpha, alpha * 10**0.5):
+        fitted = SklearnRidge(alpha=a).fit(Z, y)
+        centred = Z - Z.mean(axis=0)
+        df = 1 + np.trace(
+            np.linalg.solve(centred.T @ centred + a * np.eye(32), centred.T @ centred)
+        )
+        scores.append(np.sum((y - fitted.predict(Z)) ** 2) / (len(y) - df) ** 2)
+    assert np.argmin(scores) == 1
+    assert RidgeCV(alphas=[alpha]).fit(Z, y).score(Z, y) == pytest.approx(model.score(X, y))
+
+
+def test_classes_in_batches(iris):
+    X, y = iris
+    model = small(head=Ridge(alpha=0.1), family=Gaussian(2.0), preprocess=None)
+    whole = clone(model).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(X))
+    for rows in np.array_split(order, 4):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    np.testing.assert_allclose(
+        model.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-8
+    )
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="none of the 3 classes"):
+        model.partial_fit(X[:5], [0, 1, 2, 3, 0])
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        model.partial_fit(X[:5, :3], y[:5])
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(ValueError, match="first call"):
+        small(head="ridge").partial_fit(X, y)
+    assert not hasattr(small(), "partial_fit")

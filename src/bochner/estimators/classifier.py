@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..learners.base import Task
-from ..linear import Head, Logistic, as_head, probabilities
+from ..linear import Head, Logistic, Ridge, as_head, probabilities
 from . import predictors, settings, targets
 from .inputs import is_streamed
 from .kernel_model import KernelModel
@@ -23,6 +23,16 @@ def _models_probabilities(estimator: KernelClassifier) -> bool:
     raise AttributeError(
         f"KernelClassifier(head={estimator.head!r}) has no probabilities: only head='logistic' "
         "models them. Use it, or calibrate with sklearn.calibration.CalibratedClassifierCV."
+    )
+
+
+def _adds_up(estimator: KernelClassifier) -> bool:
+    """Do the sums of its head add up over batches? What `available_if` asks."""
+    if isinstance(estimator._head(), Ridge):
+        return True
+    raise AttributeError(
+        f"KernelClassifier(head={estimator.head!r}) has no partial_fit: a logistic or hinge loss "
+        "needs all rows again. Use head='ridge', or fit on a scan of the batches."
     )
 
 
@@ -100,13 +110,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on rows X with labels y (none when X is a scan that names its target)."""
         with settings.fitting(self):
-            if not is_streamed(X):
-                if y is None:
-                    raise ValueError(
-                        "requires y to be passed, but the target y is None: KernelClassifier "
-                        "learns from labels."
-                    )
-                y = targets.classification_targets(y)
+            y = y if is_streamed(X) else _labels(y)
             source = self._open(X, y, sample_weight, reset=True)
             self.classes_ = source.reduce(targets.ClassSum())
             if len(self.classes_) < 2:
@@ -117,6 +121,41 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             encoded = targets.with_classes(source, self.classes_, self.class_weight)
             self._fit_source(encoded, Task("classification", len(self.classes_)))
         return self
+
+    @available_if(_adds_up)
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Add a batch of rows and solve for all rows so far; for heads whose sums add up.
+
+        ``classes`` names all classes, at the first call at the latest. The first batch fixes the
+        treatment of columns and the features, so it should be typical. A call after `fit` starts
+        afresh. ``class_weight`` must be a dict or None: "balanced" would need all rows.
+        """
+        with settings.fitting(self):
+            fresh = not hasattr(self, "_sums")
+            self._know_classes(classes, fresh)
+            y = y if is_streamed(X) else _labels(y)
+            source = self._open(X, y, sample_weight, reset=fresh)
+            encoded = targets.with_classes(source, self.classes_, self.class_weight)
+            self._add_source(encoded, Task("classification", len(self.classes_)))
+        return self
+
+    def _know_classes(self, classes: Any, fresh: bool) -> None:
+        if fresh and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows; give partial_fit a dict."
+            )
+        if classes is None:
+            return
+        known = np.unique(np.asarray(classes))
+        if not fresh and not np.array_equal(known, self.classes_):
+            raise ValueError(f"classes={known!r} is not what it was before: {self.classes_!r}.")
+        if len(known) < 2:
+            raise ValueError(f"a classifier needs at least two classes, got {known!r}.")
+        self.classes_ = known
 
     def _head(self) -> Head:
         return as_head(
@@ -158,3 +197,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
 def _log_softmax(scores: Any) -> Any:
     return np.log(np.maximum(probabilities(scores), np.finfo(np.float64).tiny))
+
+
+def _labels(y: Any) -> Any:
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: KernelClassifier learns from "
+            "labels."
+        )
+    return targets.classification_targets(y)

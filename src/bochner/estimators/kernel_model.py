@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..families import Gaussian, as_family
 from ..learners.base import Task
 from ..linear import Head, LinearModel, Ridge
+from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
 from ..rows.threads import limited
 from ..search.columns import learn_treatment
@@ -34,6 +35,7 @@ class KernelModel(BaseEstimator):
     verbose: int
     callback: Any
     n_jobs: Any
+    _sums: IncrementalRidge
 
     def _open(self, X: Any, y: Any = None, weight: Any = None, *, reset: bool) -> RowSource:
         if self.preprocess not in ("auto", None):
@@ -51,12 +53,35 @@ class KernelModel(BaseEstimator):
         rng = settings.generator(self.random_state)
         hook = Hook(self.callback, self.verbose)
         head = self._head()
+        if hasattr(self, "_sums"):  # batches of an earlier partial_fit are not these rows
+            del self._sums
         rows, treatment = self._treated(source, hook)
         feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook)
         if task.n_classes is not None and isinstance(head, Ridge):
             rows = with_signs(rows, task.n_classes)
         model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
         self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
+        self._keep(model)
+
+    def _add_source(self, source: RowSource, task: Task) -> None:
+        """`partial_fit` after validation: the first batch fixes columns and features."""
+        head = self._head()
+        if not isinstance(head, Ridge):
+            raise ValueError(f"partial_fit needs a Ridge head, whose sums add up; got {head!r}.")
+        hook = Hook(self.callback, self.verbose)
+        if hasattr(self, "_sums"):
+            sums = self._sums
+            known = self.treatment_
+            rows = source if known is None else source.mapped(known, known.output)
+        else:
+            rng = settings.generator(self.random_state)
+            rows, self.treatment_ = self._treated(source, hook)
+            learned = learn_features(rows, Resolved(self), task, rng, hook)
+            self.feature_map_, self.selection_ = learned
+            sums = IncrementalRidge(head)
+        if task.n_classes is not None:
+            rows = with_signs(rows, task.n_classes)
+        self._sums, model = sums.add(rows, self.feature_map_)
         self._keep(model)
 
     def _treated(self, source: RowSource, hook: Hook) -> tuple[RowSource, Any]:

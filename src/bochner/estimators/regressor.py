@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..learners.base import Task
 from ..linear import Head, Ridge, as_head
+from ..rows import RowSource
 from . import predictors, settings, targets
 from .inputs import is_streamed
 from .kernel_model import KernelModel
@@ -53,6 +53,9 @@ class KernelRegressor(RegressorMixin, KernelModel):
     True
     """
 
+    n_outputs_: int
+    _vector: bool
+
     def __init__(
         self,
         family: Any = "auto",
@@ -83,17 +86,36 @@ class KernelRegressor(RegressorMixin, KernelModel):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit on rows X with targets y, (n,) or (n, k) (none for a scan with a target)."""
         with settings.fitting(self):
-            if not is_streamed(X):
-                y = _regression_targets(y)
-            source = self._open(X, y, sample_weight, reset=True)
-            schema = source.schema
-            if schema.n_targets is None:
-                raise ValueError("requires y to be passed: give y, or a scan with target=...")
-            self.n_outputs_ = max(1, schema.n_targets)
-            self._vector = schema.n_targets == 0
-            numbers = source.mapped(targets.CheckNumbers(), replace(schema))
+            numbers = self._numbers(X, y, sample_weight, reset=True)
             self._fit_source(numbers, Task("regression"))
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add a batch of rows and solve for all rows so far.
+
+        The first batch fixes the treatment of columns and the features (with their bandwidth), so
+        it should be typical; after that, order and size of the batches do not matter. A call after
+        `fit` starts afresh. ``alpha="auto"`` is by generalised cross-validation here.
+        """
+        with settings.fitting(self):
+            fresh = not hasattr(self, "_sums")
+            numbers = self._numbers(X, y, sample_weight, reset=fresh)
+            self._add_source(numbers, Task("regression"))
+        return self
+
+    def _numbers(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> RowSource:
+        """The rows with float targets, whose number of columns is held against earlier ones."""
+        y = y if is_streamed(X) else _regression_targets(y)
+        source = self._open(X, y, sample_weight, reset=reset)
+        width = source.schema.n_targets
+        if width is None:
+            raise ValueError("requires y to be passed: give y, or a scan with target=...")
+        if not reset and max(1, width) != self.n_outputs_:
+            raise ValueError(
+                f"y has {max(1, width)} targets, but the batches before had {self.n_outputs_}."
+            )
+        self.n_outputs_, self._vector = max(1, width), width == 0
+        return source.mapped(targets.CheckNumbers(), source.schema)
 
     def _head(self) -> Head:
         auto = isinstance(self.head, str) and self.head == "auto"

@@ -103,10 +103,10 @@ class Logistic(_Classifier):
     ----------
     alpha : float, default=1.0
         Strength of the penalty, above zero; scikit-learn's C is 1 / alpha.
-    tol : float, default=1e-12
+    tol : float, default=1e-15
         Stop when the Newton decrement, which estimates how far the objective is above its
-        optimum, is below tol times the objective. float32 rows may stop a little earlier, with
-        status "precision".
+        optimum, is below tol times the objective; of float32 rows, tol or 1e-12. Coefficients are
+        then right to about the square root of that. 1e-7 saves a third of the passes.
     max_iter : int, default=500
         Steps at most.
     fit_intercept : bool, default=True
@@ -129,7 +129,7 @@ class Logistic(_Classifier):
         self,
         alpha: float = 1.0,
         *,
-        tol: float = 1e-12,
+        tol: float = 1e-15,
         max_iter: int = 500,
         fit_intercept: bool = True,
         solver: str = "auto",
@@ -165,7 +165,7 @@ class SquaredHinge(_Classifier):
         self,
         alpha: float = 1.0,
         *,
-        tol: float = 1e-12,
+        tol: float = 1e-15,
         max_iter: int = 500,
         fit_intercept: bool = True,
     ) -> None:

@@ -131,7 +131,7 @@ class _Watch:
         self.stop = stop
         self.noise = noise_level(problem)
         # A decrement below this is rounding of the rows' dtype, whatever was asked for.
-        self.tol = max(stop.tol, 1e-5 * self.noise / 4.0)
+        self.tol = max(stop.tol, 2e-6 * self.noise)
         self.least, self.since = float("inf"), 0
 
     def status(self, at: Iterate, slope: float) -> str | None:

@@ -145,9 +145,7 @@ class MappedSource(RowSource):
         hook: Hook | None = None,
         row_state: RowState | None = None,
     ) -> V:
-        return self.parent.reduce(
-            MappedSum(row_sum, self.function), hook=hook, row_state=row_state
-        )
+        return self.parent.reduce(MappedSum(row_sum, self.function), hook=hook, row_state=row_state)
 
     def map(self, function: Callable[[Block], Array], *, dtype: Any, width: int | None) -> Any:
         return self.parent.map(Composed(function, self.function), dtype=dtype, width=width)
