@@ -168,6 +168,7 @@ def test_sobol_points_lie_inside_the_cube(n):
     u = radial.sobol_uniforms(n, 4, rng())
     assert u.shape == (n, 4)
     assert np.all((u > 0) & (u < 1))
+    assert np.all(u * 2**30 % 1 == 0.5)  # in the middle of their cells
     assert np.all(np.isfinite(radial.normal_quantile(u)))
 
 

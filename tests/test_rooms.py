@@ -11,7 +11,7 @@ SRC = Path(__file__).parents[1] / "src" / "bochner"
 
 # In the order of DESIGN: a room may import itself and anything further to the right.
 ORDER = [
-    {"__main__", "doctor", "cli", "report", "experiments"},
+    {"__main__", "checkup", "cli", "report", "experiments"},
     {"estimators"},
     {"search"},
     {"learners"},

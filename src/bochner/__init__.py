@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from .doctor import doctor
+    from .checkup import doctor
     from .estimators.classifier import KernelClassifier
     from .estimators.features import LearnedFeatures
     from .estimators.regressor import KernelRegressor
@@ -23,7 +23,7 @@ _HOMES = {
     "KernelClassifier": ".estimators.classifier",
     "KernelRegressor": ".estimators.regressor",
     "LearnedFeatures": ".estimators.features",
-    "doctor": ".doctor",
+    "doctor": ".checkup",
     "scan": ".rows.scan",
 }
 

@@ -130,7 +130,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
 
         ``classes`` names all classes, at the first call at the latest. The first batch fixes the
         treatment of columns and the features, so it should be typical. A call after `fit` starts
-        afresh. ``class_weight`` must be a dict or None: "balanced" would need all rows.
+        afresh, with the same classes. ``class_weight`` must be a dict or None: "balanced" would
+        need all rows.
         """
         with settings.fitting(self):
             fresh = not hasattr(self, "_sums")
@@ -142,7 +143,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         return self
 
     def _know_classes(self, classes: Any, fresh: bool) -> None:
-        if fresh and classes is None:
+        if classes is None and not hasattr(self, "classes_"):
             raise ValueError("classes must be passed on the first call to partial_fit.")
         if isinstance(self.class_weight, str):
             raise ValueError(
