@@ -182,6 +182,20 @@ def test_polishing_matters_where_features_have_means():
     assert at.risk.value - best <= task.gap(descent.polished(task, at).risk)
 
 
+def test_gap_counts_an_intercept_that_is_off():
+    X, y, w = problem()
+    model = fit(Logistic(1.0), X, y, w)
+    task = Problem(source := MemorySource(X, y, w), Design.of(source, None), BinaryLogistic(), 1.0)
+    T = np.column_stack([model.coef, model.intercept + 0.01])
+    centred = X - w @ X / w.sum()  # so that g_theta hardly notices
+    task.source = MemorySource(centred, y, w)
+    T[:, -1] += model.coef @ (w @ X / w.sum())
+    risk = task.evaluate(T)
+    assert risk.value - model.stats["objective"] <= 1.01 * task.gap(risk)
+    risk.gradient[:, :-1] = 0.0
+    assert task.gap(risk) > 0.9 * (risk.value - model.stats["objective"])
+
+
 # Hard data.
 
 

@@ -18,6 +18,7 @@ from bochner.linear import (
     Ridge,
     SquaredHinge,
     as_head,
+    closed_form,
     probabilities,
     sigmoid,
     softmax,
@@ -170,11 +171,25 @@ def test_whole_is_chunked_is_merged_is_pickled(row_sum):
         assert_allclose(c, a, rtol=1e-9, atol=1e-9)
 
 
-def test_targets_far_from_zero_keep_their_digits():
+def test_targets_far_from_zero_keep_their_digits(monkeypatch):
+    monkeypatch.setattr(closed_form, "PRECISE_WORK", 0.0)
     X = rows(500, 3).astype(np.float32)
     y = X.astype(np.float64) @ [1.0, 2.0, 3.0] + 1e7
     model = fit(Ridge(1e-9), X, y)
     assert_allclose(model.coef[0], [1.0, 2.0, 3.0], atol=1e-6)
+
+
+def test_a_sample_stands_for_all_rows_of_positive_weight():
+    X, y, w = problem()
+    survey = MemorySource(X, y, w, block_bytes=800).reduce(SurveySum(30, len(y), None))
+    sample = survey.sample
+    assert (sample.n_rows, survey.n_rows) == (30, np.count_nonzero(w))
+    assert_allclose(survey.class_weights, np.bincount(y, weights=w))
+    assert np.all(sample.weight > 0)
+    assert_allclose(sample.weight.sum(), w.sum())
+    assert_allclose(survey.head(3).weight.sum(), w.sum())
+    rest = MemorySource(X, y, w, block_bytes=8000).reduce(SurveySum(30, None, None))
+    assert_array_equal(rest.sample.X, sample.X)
 
 
 # Probabilities and names.

@@ -95,9 +95,12 @@ def test_path_agrees_with_scikit_learn(solver):
 
 def test_auto_does_not_depend_on_the_unit_of_a_target():
     X, Y, _ = problem(n=50, d=20, k=2)
+    Y[:, 1] = rng(4).standard_normal(50)  # wants far more of a penalty than the other one
     first = fit(Ridge("auto"), X, Y)
     scaled = fit(Ridge("auto"), X, Y * [1.0, 1e4])
     assert first.stats["alpha"] == scaled.stats["alpha"]
+    alone = [fit(Ridge("auto"), X, y).stats["alpha"] for y in Y.T]
+    assert alone[0] < first.stats["alpha"] < alone[1]
     assert_allclose(scaled.coef, first.coef * [[1.0], [1e4]], rtol=1e-8)
 
 
