@@ -25,10 +25,11 @@ def numbers():
 def test_numbers_are_standardised_and_gaps_marked(numbers):
     Z, treatment = treated(MemorySource(numbers))
     assert treatment.output.names == ("x0", "x1", "x2", "x3", "x1 missing")
-    np.testing.assert_allclose(Z[:, :3].mean(axis=0), 0, atol=1e-9)
+    # mean and scale are kept to a millionth of the scale, see `_coarse`
+    np.testing.assert_allclose(Z[:, :3].mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(Z[:, [0, 2]].std(axis=0), 1, rtol=1e-6)
     there = ~np.isnan(numbers[:, 1])
-    np.testing.assert_allclose(Z[there, 1].std(), 1, rtol=1e-9)
+    np.testing.assert_allclose(Z[there, 1].std(), 1, rtol=1e-6)
     assert not Z[~there, 1].any()
     np.testing.assert_array_equal(Z[:, 4] == 1, ~there)
     assert not Z[:, 3].any()
@@ -40,8 +41,8 @@ def test_blocks_order_and_repetition_do_not_matter(numbers):
     rows = rng.permutation(np.repeat(np.arange(len(numbers)), times.astype(int)))
     weighted = learn_treatment(MemorySource(numbers, None, times, block_bytes=500))
     repeated = learn_treatment(MemorySource(numbers[rows], block_bytes=3000))
-    np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-10)
-    np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-8)
+    np.testing.assert_allclose(weighted.mean, repeated.mean, rtol=1e-12)
+    np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
 
 
 def test_merging_is_folding(numbers):
@@ -100,3 +101,11 @@ def test_infinity_is_refused_by_name(numbers):
     treatment = learn_treatment(MemorySource(numbers))
     with pytest.raises(ValueError, match="infinity .* column 'x2'"):
         treatment(Block(X))
+
+
+def test_rounding_of_sums_never_reaches_a_treated_number(numbers):
+    rng = np.random.default_rng(2)
+    whole = learn_treatment(MemorySource(numbers))
+    for _ in range(20):
+        other = learn_treatment(MemorySource(rng.permutation(numbers), block_bytes=1000))
+        np.testing.assert_array_equal(other(Block(numbers)).X, whole(Block(numbers)).X)

@@ -72,7 +72,26 @@ def test_blas_works_on_one_thread_inside_and_as_before_outside():
     assert max(before) == 2
 
 
-def test_blas_limit_is_lifted_by_the_last_of_overlapping_callers():
+def in_a_thread(call):
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(call).result()
+
+
+def test_blas_works_on_one_thread_whichever_thread_calls():
+    """threadpoolctl 3.8 ignores every thread but the first that set a limit."""
+
+    def inside():
+        return pool.run(lambda item: blas_threads(), [0, 1, 2], threads=2)
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        for limits in [*inside(), *in_a_thread(inside), *inside(), *in_a_thread(inside)]:
+            assert set(limits) == {1}
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("last", [lambda call: call(), in_a_thread], ids=["same", "other thread"])
+def test_blas_limit_is_lifted_by_the_last_of_overlapping_callers(last):
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         first, second = pool.single_threaded_blas(), pool.single_threaded_blas()
@@ -80,8 +99,41 @@ def test_blas_limit_is_lifted_by_the_last_of_overlapping_callers():
         second.__enter__()
         first.__exit__(None, None, None)
         assert set(blas_threads()) == {1}
-        second.__exit__(None, None, None)
+        last(lambda: second.__exit__(None, None, None))
         assert blas_threads() == before
+
+
+def test_a_limit_of_the_users_own_survives_a_call_inside_it():
+    X, p, R = problem(300)
+    outside = blas_threads()
+    with threadpool_limits(1, user_api="blas"):
+        ops.project(X, p, R)
+        in_a_thread(lambda: ops.project(X, p, R))
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == outside
+
+
+def test_a_blas_that_limits_by_thread_is_limited_and_restored_in_each():
+    """OpenBLAS on OpenMP, MKL's rivals: a stand-in that keeps its limit per thread."""
+    limit = threading.local()
+
+    class ByThread:
+        user_api, threading_layer = "blas", "openmp"
+
+        def get_num_threads(self):
+            return getattr(limit, "threads", 8)
+
+        def set_num_threads(self, threads):
+            limit.threads = threads
+
+    library = ByThread()
+    ours = pool._BlasLimit()
+    ours.found, ours.per_thread = True, [library]
+    mine = ours.enter()
+    theirs = in_a_thread(lambda: (ours.enter(), library.get_num_threads()))
+    assert theirs[1] == library.get_num_threads() == 1
+    ours.leave(mine)
+    assert library.get_num_threads() == 8
 
 
 def test_an_error_stops_the_rest_is_raised_and_leaves_no_limit():

@@ -25,6 +25,8 @@ FEATURE_BYTES = 2**30
 #: Features shown to a visitor at once: still in the last-level cache when they are read again, and
 #: enough that the interpreter's part of a visit does not count.
 CHUNK_BYTES = 2**21
+#: Numbers in a block of features up to which it is one NumPy product instead of work for a pool.
+TINY = 2**16
 #: A block of rows that need no conversion is a view, so that it may be large.
 VIEW_BYTES = 2**28
 
@@ -70,22 +72,33 @@ class Design:
         merge: Callable[[Partial, Partial], Partial],
     ) -> Partial:
         """visit(phi without s of some rows, which rows), merged in the order of the rows."""
-        if self.plain and sparse.issparse(X):
+        if self._is_tiny(X) or (self.plain and sparse.issparse(X)):
             return visit(X, slice(0, X.shape[0]))
         return ops.fold(X, self.projection, visit, merge, chunk_bytes=CHUNK_BYTES)
 
     def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
         """phi T, n x C in float64."""
+        if self._is_tiny(X):
+            return np.asarray(X @ T.astype(X.dtype), dtype=np.float64)
         return ops.map_rows(X, self.projection, self.scaled(T)).astype(np.float64, copy=False)
 
     def gram(self, X: Any, w: FloatArray | None) -> FloatArray:
         """sum_i w_i phi_i phi_i', M x M."""
+        if self._is_tiny(X):
+            phi = X.astype(np.float64)
+            return np.asarray(phi.T @ (phi if w is None else w[:, None] * phi))
         inner = ops.gram(X, self.projection, w)
         return inner if self.scale is None else self.scale[:, None] * inner * self.scale
 
     def project(self, X: Any, R: FloatArray) -> FloatArray:
         """sum_i phi_i R_i', M x C."""
+        if self._is_tiny(X):
+            return np.asarray(X.T.astype(np.float64) @ R)
         return self.scaled(ops.project(X, self.projection, R))
+
+    def _is_tiny(self, X: Any) -> bool:
+        """Are these dense rows, their own features, so few that a pool costs more than it gains?"""
+        return self.plain and isinstance(X, np.ndarray) and X.size <= TINY
 
 
 def materialised(source: RowSource, fm: FeatureMap | None) -> tuple[RowSource, FeatureMap | None]:

@@ -40,15 +40,17 @@ def usable_threads() -> int:
     return max(1, int(joblib.cpu_count()))
 
 
-def _mark_worker() -> None:
+def _start_worker() -> None:
+    """Pool threads never use a BLAS with more than themselves, where it keeps limits by thread."""
     _here.worker = True
+    _to_one_thread(_blas.per_thread)
 
 
 def _pool() -> ThreadPoolExecutor:
     global _executor
     with _lock:
         if _executor is None:
-            _executor = ThreadPoolExecutor(usable_threads(), "bochner", _mark_worker)
+            _executor = ThreadPoolExecutor(usable_threads(), "bochner", _start_worker)
         return _executor
 
 
@@ -124,32 +126,66 @@ def check_threads(threads: int | None) -> int:
 class _BlasLimit:
     """Counts the callers that need BLAS on one thread; the last one out restores what was there.
 
-    The controller is kept: making one scans every loaded library, for milliseconds.
+    Libraries are looked up once: that scans everything loaded, for milliseconds. A BLAS built on
+    OpenMP keeps its limit per thread, so there every thread sets and restores its own.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.users = 0
-        self.controller: Any = None
-        self.limiter: Any = None
+        self.found = False
+        self.shared: list[Any] = []
+        self.per_thread: list[Any] = []
+        self.before: list[tuple[Any, int]] = []
 
-    def enter(self) -> None:
+    def _find(self) -> None:
+        import scipy.linalg  # noqa: F401  (has a BLAS of its own: load it first)
+        from threadpoolctl import ThreadpoolController
+
+        for library in ThreadpoolController().lib_controllers:
+            if library.user_api == "blas":
+                own = getattr(library, "threading_layer", None) == "openmp"
+                (self.per_thread if own else self.shared).append(library)
+        self.found = True
+
+    def enter(self) -> list[tuple[Any, int]]:
+        """Limit BLAS; returns what this thread has to give back to ``leave``."""
         with self.lock:
+            if not self.found:
+                self._find()
             if self.users == 0:
-                if self.controller is None:
-                    import scipy.linalg  # noqa: F401  (has a BLAS of its own: load it first)
-                    from threadpoolctl import ThreadpoolController
-
-                    self.controller = ThreadpoolController()
-                self.limiter = self.controller.limit(limits=1, user_api="blas")
+                self.before = _to_one_thread(self.shared)
             self.users += 1
+        return _to_one_thread(self.per_thread)
 
-    def leave(self) -> None:
+    def leave(self, mine: list[tuple[Any, int]]) -> None:
+        """Undo one ``enter`` of this thread."""
+        _restore(mine)
         with self.lock:
             self.users -= 1
             if self.users == 0:
-                limiter, self.limiter = self.limiter, None
-                limiter.restore_original_limits()
+                _restore(self.before)
+                self.before = []
+
+
+def _to_one_thread(libraries: list[Any]) -> list[tuple[Any, int]]:
+    """Limit these libraries; returns each with the number of threads it had."""
+    before = [(library, library.get_num_threads()) for library in libraries]
+    _restore([(library, 1) for library in libraries])
+    return before
+
+
+def _restore(limits: list[tuple[Any, int]]) -> None:
+    """Set these limits, whichever thread set the last one.
+
+    From 3.8 on, threadpoolctl heeds only the thread that set a limit of OpenBLAS first and ignores
+    the others silently. Ours belongs to all callers together, so nobody keeps that claim.
+    """
+    for library, threads in limits:
+        disown = getattr(library, "clear_controlling_thread", lambda force: None)
+        disown(force=True)
+        library.set_num_threads(threads)
+        disown(force=True)
 
 
 _blas = _BlasLimit()
@@ -158,21 +194,19 @@ _blas = _BlasLimit()
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """BLAS on one thread, so that pool threads do not compete with its own; always restored."""
-    _blas.enter()
+    mine = _blas.enter()
     try:
         yield
     finally:
-        _blas.leave()
+        _blas.leave(mine)
 
 
 def _after_fork_in_child() -> None:
     """Threads and held locks do not survive a fork: start afresh, with BLAS as it was."""
     global _executor, _lock, _blas, _here
     _executor, _lock, _here = None, threading.Lock(), threading.local()
-    old, _blas = _blas, _BlasLimit()
-    _blas.controller = old.controller
-    if old.limiter is not None:
-        old.limiter.restore_original_limits()
+    before, _blas = _blas.before, _BlasLimit()
+    _restore(before)
 
 
 if hasattr(os, "register_at_fork"):

@@ -148,13 +148,24 @@ def learn_treatment(source: RowSource) -> ColumnTreatment | None:
         else (scale <= 1e-14 * np.abs(sums.mean))
     )
     scale[constant | (scale == 0)] = 1.0
+    mean, scale = _coarse(sums.mean, scale)
     with_indicator = np.nonzero((sums.missing > 0) & (sums.present > 0))[0]
     categories = tuple(tuple(sorted(found, key=_sort_key)) for found in sums.values)
     output = _output_schema(schema, with_indicator, categories)
     dtype = schema.dtype
     return ColumnTreatment(
-        schema, output, sums.mean.astype(dtype), scale.astype(dtype), with_indicator, categories
+        schema, output, mean.astype(dtype), scale.astype(dtype), with_indicator, categories
     )
+
+
+def _coarse(mean: Array, scale: Array) -> tuple[Array, Array]:
+    """Both rounded to about a millionth of the scale.
+
+    Samples of treated rows are chosen by a hash of their content. Sums that differ in the last bit
+    (another engine, another order of rows) must therefore not change a single treated number.
+    """
+    grain = np.exp2(np.floor(np.log2(scale)) - 20)
+    return np.round(mean / grain) * grain, np.round(scale / grain) * grain
 
 
 def _output_schema(
