@@ -3,8 +3,8 @@
     python -m benchmarks.picture
 
 Every method sees the same standardised rows and the same splits (75 % to fit, 25 % to test, five
-seeds) and is used with its defaults: the same median bandwidth for all, alpha = C = 1. Nothing is
-chosen on test rows. Writes docs/picture.svg and benchmarks/results/picture.csv.
+seeds), the same median bandwidth and the same penalty alpha = C = 1. Nothing is chosen on test
+rows. Writes docs/picture.svg and benchmarks/results/picture.csv.
 """
 
 import csv
@@ -36,7 +36,7 @@ def contestants(gamma: float, size: int, seed: int) -> dict[str, Callable[[], ob
     family = Gaussian((0.5 / gamma) ** 0.5, form="pair", sampling="orthogonal")
     return {
         "bochner KernelClassifier": lambda: KernelClassifier(
-            family, n_components=size, preprocess=None, random_state=seed
+            family, n_components=size, head="logistic", preprocess=None, random_state=seed
         ),
         "RBFSampler + LogisticRegression": lambda: after(
             RBFSampler(gamma=gamma, n_components=size, random_state=seed)

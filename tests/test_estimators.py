@@ -33,7 +33,7 @@ def small(**settings):
 def test_it_is_features_and_a_head(iris):
     X, y = iris
     settings = {"family": Gaussian(2.0), "n_components": 64, "random_state": 0}
-    ours = KernelClassifier(preprocess=None, **settings).fit(X, y)
+    ours = KernelClassifier(head="logistic", preprocess=None, **settings).fit(X, y)
     Z = LearnedFeatures(**settings).fit_transform(X)
     theirs = LogisticRegression(tol=1e-10, max_iter=10_000).fit(Z, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(Z), atol=2e-5)

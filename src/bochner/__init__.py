@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from .checkup import doctor
     from .estimators.classifier import KernelClassifier
     from .estimators.features import LearnedFeatures
+    from .estimators.kgrams import KGramEncoder
     from .estimators.regressor import KernelRegressor
     from .feature_map import FeatureMap
     from .rows.scan import scan
 
 _HOMES = {
     "FeatureMap": ".feature_map",
+    "KGramEncoder": ".estimators.kgrams",
     "KernelClassifier": ".estimators.classifier",
     "KernelRegressor": ".estimators.regressor",
     "LearnedFeatures": ".estimators.features",
@@ -29,6 +31,7 @@ _HOMES = {
 
 __all__ = [
     "FeatureMap",
+    "KGramEncoder",
     "KernelClassifier",
     "KernelRegressor",
     "LearnedFeatures",

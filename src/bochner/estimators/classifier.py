@@ -15,6 +15,10 @@ from . import predictors, settings, targets
 from .inputs import is_streamed
 from .kernel_model import KernelModel
 
+#: The penalty of head="auto": at or near the least cross-validated log loss on the training parts of
+#: magic, spam, satimage and letter (``python -m benchmarks.defaults``), where 1 lost up to 12 points.
+AUTO_ALPHA = 0.03
+
 
 def _models_probabilities(estimator: KernelClassifier) -> bool:
     """What `available_if` asks; the error is what a user of another head sees."""
@@ -49,8 +53,9 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     n_candidates, n_components : int or "auto"
         Columns drawn and columns kept, see `LearnedFeatures`.
     head : a head, its name or "auto", default="auto"
-        The linear model on the features, see `bochner.linear`. "auto" is `Logistic`; with
-        `Ridge` the classes are fitted by least squares.
+        The linear model on the features, see `bochner.linear`. "auto" is ``Logistic(alpha=0.03)``
+        (``python -m benchmarks.defaults`` shows why); with `Ridge` the classes are fitted by
+        least squares.
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.

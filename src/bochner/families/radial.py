@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.stats import qmc
 
+from ..ops import single_threaded_blas
 from ..ops.projection import Dense, FloatArray, Structured
 
 Uniforms: TypeAlias = NDArray[np.float64]
@@ -46,11 +47,17 @@ def iid(n_atoms: int, d: int, rng: np.random.Generator) -> FloatArray:
 
 def orthogonal(n_atoms: int, d: int, rng: np.random.Generator) -> FloatArray:
     """g, F x d: in each block of d the directions are orthogonal, each row still N(0, I)."""
-    directions = []
-    for start in range(0, n_atoms, d):
-        q, r = np.linalg.qr(rng.standard_normal((d, min(d, n_atoms - start))))
-        directions.append((q * np.sign(np.diag(r))).T)  # QR alone is not Haar: it fixes the signs
+    blocks, rest = divmod(n_atoms, d)
+    directions = [_frames(blocks, d, d, rng), _frames(1, d, rest, rng)]
     return np.concatenate(directions) * _chi(d, n_atoms, rng)[:, None]
+
+
+def _frames(blocks: int, d: int, k: int, rng: np.random.Generator) -> FloatArray:
+    """k orthonormal directions of R^d, ``blocks`` times anew, uniform (Haar): rows by d."""
+    with single_threaded_blas():  # its workers would keep spinning long after such small matrices
+        q, r = np.linalg.qr(rng.standard_normal((blocks, d, k)))
+    signs = np.sign(np.diagonal(r, axis1=1, axis2=2))  # QR alone is not Haar: it fixes them
+    return np.asarray((q * signs[:, None, :]).transpose(0, 2, 1).reshape(-1, d))
 
 
 def structured(n_atoms: int, d: int, rng: np.random.Generator, scale: FloatArray) -> Structured:

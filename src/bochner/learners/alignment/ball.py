@@ -1,0 +1,183 @@
+"""Problem (4) of Sinha & Duchi 2016, solved exactly for every order k > 1.
+
+    maximise  q'v   over the simplex with   mean((N q)^k) - 1 <= rho
+
+    v the scores (N)    q the weights    eta the threshold: q is proportional to [v - eta]_+^(1/(k-1))
+
+1. The printed solution of (8) drops a factor k in lambda. Normalising removes lambda, so the nested
+   search of Algorithm 1 is one scalar root, and for k = 2 a closed form; neither needs an epsilon.
+2. The gap is that of the dual bound  (1+rho)^(1/k) (mean [v-eta]_+^k*)^(1/k*) + eta,  k* = k/(k-1),
+   at the eta of the solution. For weights of the form above it is equal to
+   (q'v - eta) (((1 + rho) / (1 + D(q)))^(1/k) - 1), which is how it is computed, with the divergence
+   D(q) measured on the weights as returned: the difference of the two values would be all rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from ...ops import FloatArray
+from ..base import Selection
+from .anyorder import AnyOrder, excess
+from .depths import Depths, depths
+from .level import Level, power
+from .quadratic import Quadratic
+
+
+def solve(scores: Any, rho: float, order: float = 2.0) -> Selection:
+    """The weights that maximise the mean score in the divergence ball of radius rho.
+
+    Parameters
+    ----------
+    scores : array of N
+        v; any finite numbers.
+    rho : float
+        The radius, >= 0; from (N/T)^(k-1) - 1 on, with T scores tied for the best, it is idle.
+    order : float
+        k > 1.
+
+    Returns
+    -------
+    Selection
+        ``status`` is "uniform" (rho = 0, or all scores equal), "active" (the radius binds) or
+        "inactive" (all weight on the best). ``stats``: "gap" (dual bound minus value), "eta", "rho",
+        "divergence", "value", "effective" (1 / sum q^2).
+
+    Examples
+    --------
+    >>> from bochner.learners import alignment
+    >>> found = alignment.solve([3.0, 1.0, 0.0, 0.0], rho=1.0)
+    >>> found.status, found.weights.round(3), found.support
+    ('active', array([0.683, 0.259, 0.029, 0.029]), array([0, 1, 2, 3]))
+    """
+    return path(scores, [rho], order)[0]
+
+
+def path(scores: Any, rhos: Any, order: float = 2.0) -> Path:
+    """The solutions for many radii from one sort; weights are computed when one is asked for."""
+    k = float(order)
+    if not 1.0 < k < np.inf:
+        raise ValueError(
+            f"order={order!r}: the divergence is mean((N q)^order) - 1 with order > 1; the paper "
+            "uses 2."
+        )
+    radii = np.atleast_1d(np.asarray(rhos, dtype=np.float64))
+    bad = radii[~(radii >= 0.0)] if radii.ndim == 1 else radii
+    if len(bad):
+        raise ValueError(
+            f"rho={bad.flat[0]!r}: a radius is a number >= 0 (0 gives uniform weights; give a "
+            "vector of them for a path)."
+        )
+    x = depths(scores)
+    given = np.asarray(scores)
+    return Path(given, radii, k, x, Quadratic(x) if k == 2.0 else AnyOrder(x, k))
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Sequence[Selection]):
+    """Solutions by radius, each made when it is looked at."""
+
+    scores: FloatArray
+    rhos: FloatArray
+    order: float
+    depths: Depths
+    solver: Quadratic | AnyOrder
+    _levels: dict[float, tuple[str, Level]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.rhos)
+
+    @overload
+    def __getitem__(self, index: int) -> Selection: ...
+    @overload
+    def __getitem__(self, index: slice) -> Path: ...
+    def __getitem__(self, index: int | slice) -> Selection | Path:
+        if isinstance(index, slice):
+            rhos = self.rhos[index]
+            return Path(self.scores, rhos, self.order, self.depths, self.solver, self._levels)
+        return self.at(float(self.rhos[index]))
+
+    def at(self, rho: float) -> Selection:
+        """The solution at any radius."""
+        return selection(self.scores, self.depths, rho, self.order, *self.level(rho))
+
+    def level(self, rho: float) -> tuple[str, Level]:
+        """Status and threshold at a radius: all of the solution but its dense weights."""
+        if rho not in self._levels:
+            self._levels[rho] = self._find(rho)
+        return self._levels[rho]
+
+    def _find(self, rho: float) -> tuple[str, Level]:
+        x, k = self.depths, self.order
+        if rho == 0.0 or x.flat:
+            return "uniform", Level(x.n, float(x.ranked[-1]), np.inf)
+        if np.log1p(rho) >= (k - 1.0) * np.log(x.n / x.ties) * (1.0 - 2.0**-52):
+            return "inactive", Level(x.ties, 0.0, 0.0)
+        return "active", self.solver.level(rho)
+
+    @property
+    def etas(self) -> FloatArray:
+        """The threshold eta at each radius."""
+        return np.array([self.depths.score(level.height) for _, level in self._all()])
+
+    @property
+    def nnz(self) -> FloatArray:
+        """How many weights are not zero at each radius."""
+        return np.array([level.n_active for _, level in self._all()])
+
+    @cached_property
+    def useful(self) -> float:
+        """The radius from which on all weight is on the best: (N/T)^(k-1) - 1."""
+        with np.errstate(over="ignore"):
+            logarithm = (self.order - 1.0) * np.log(self.depths.n / self.depths.ties)
+            return float(np.expm1(logarithm))
+
+    def _all(self) -> Iterator[tuple[str, Level]]:
+        return (self.level(float(rho)) for rho in self.rhos)
+
+
+def selection(
+    scores: FloatArray, x: Depths, rho: float, k: float, status: str, level: Level
+) -> Selection:
+    """The dense weights at a threshold, and what is known of them."""
+    N, everything = x.n, level.n_active == x.n
+    support = np.arange(N) if everything else np.flatnonzero(x.depth <= level.anchor)
+    active = x.depth if everything else x.depth[support]
+    w = np.full(len(support), 1.0 / len(support))
+    if status == "active":
+        a = level.above(active)
+        a /= a.max()
+        w = power(a, 1.0 / (k - 1.0))
+        w /= w.sum()
+    weights = w
+    if not everything:
+        weights = np.zeros(N)
+        weights[support] = w
+    mean = float(w @ active)  # q'x
+    divergence = _divergence(w, N, k)
+    gap = 0.0
+    if status == "active":
+        short = np.log1p(rho) - np.log1p(divergence)
+        if abs(short) < 0.5:
+            short = np.log1p((rho - divergence) / (1.0 + divergence))
+        gap = abs((level.height - mean) * float(np.expm1(short / k)))
+    stats = {
+        "gap": x.difference(gap),
+        "eta": x.score(level.height) if status != "uniform" else -np.inf,
+        "rho": rho,
+        "divergence": divergence,
+        "value": x.score(mean),
+        "effective": float(1.0 / (w @ w)),
+    }
+    return Selection(status, scores, weights, support, stats)
+
+
+def _divergence(w: FloatArray, N: int, k: float) -> float:
+    """mean((N q)^k) - 1 as a mean of terms that are not negative."""
+    with np.errstate(over="ignore"):
+        return float((excess(N * w - 1.0, k).sum() + (N - len(w)) * (k - 1.0)) / N)

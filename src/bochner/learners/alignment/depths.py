@@ -1,0 +1,96 @@
+"""Scores as depths below the best one: units in which neither scale nor offset can do harm.
+
+Symbols: v the scores, N of them; x_m = (max v - v_m) / unit >= 0, with unit a power of two, so that
+the step is exact up to one rounding of the difference; x ascending is v descending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...ops import FloatArray
+
+_TIE = 1e-100  # a depth this small (the largest is in [1/2, 1)) is a tie: its square would be lost
+
+
+@dataclass(frozen=True, eq=False)
+class Depths:
+    """depth: x as the scores came; ranked: x ascending; v = top - x * unit, times 2^shift."""
+
+    depth: FloatArray
+    ranked: FloatArray
+    top: float
+    unit: float
+    shift: int
+
+    @property
+    def n(self) -> int:
+        """N, the number of scores."""
+        return len(self.depth)
+
+    @cached_property
+    def ties(self) -> int:
+        """T, how many scores are the best one."""
+        return int(np.searchsorted(self.ranked, 0.0, side="right"))
+
+    @property
+    def flat(self) -> bool:
+        """Are all scores equal?"""
+        return self.ties == self.n
+
+    def score(self, height: float) -> float:
+        """The score at a depth."""
+        return self.stretch(self.top - height * self.unit)
+
+    def difference(self, height: float) -> float:
+        """A difference of scores from one of depths."""
+        return self.stretch(height * self.unit)
+
+    def stretch(self, value: float) -> float:
+        """A number in the units that the scores came in."""
+        with np.errstate(over="ignore", under="ignore"):
+            return float(np.ldexp(value, self.shift))
+
+
+def depths(scores: Any) -> Depths:
+    """The depths of the scores, sorted once."""
+    v = _checked(scores)
+    high, low = float(v.max()), float(v.min())
+    if not (np.isfinite(high) and np.isfinite(low)):
+        raise _not_finite(v)
+    shift = int(np.frexp(max(abs(high), abs(low)))[1])
+    if abs(shift) < 400:
+        shift = 0
+    else:  # 1e300 or 1e-300: a power of two takes differences and squares back into range
+        v, high, low = np.ldexp(v, -shift), np.ldexp(high, -shift), np.ldexp(low, -shift)
+    unit = float(np.ldexp(1.0, np.frexp(high - low)[1]))
+    depth = np.subtract(high, v)
+    depth *= 1.0 / unit
+    ranked = np.sort(depth)
+    near = int(np.searchsorted(ranked, _TIE))
+    if ranked[max(0, near - 1)] > 0.0 and near:
+        ranked[:near] = 0.0
+        depth[depth < _TIE] = 0.0
+    return Depths(depth, ranked, float(high), unit, shift)
+
+
+def _checked(scores: Any) -> FloatArray:
+    v = np.asarray(scores)
+    if v.ndim != 1 or len(v) == 0 or v.dtype.kind not in "biuf":
+        raise ValueError(
+            f"scores must be a vector of at least one number, got shape {v.shape} of {v.dtype}: "
+            "give one score for each candidate."
+        )
+    return v.astype(np.float64, copy=False)
+
+
+def _not_finite(v: FloatArray) -> ValueError:
+    bad = np.flatnonzero(~np.isfinite(v))
+    return ValueError(
+        f"scores hold NaN or infinity ({len(bad)} of {len(v)}, the first is number {bad[0]}: "
+        f"{v[bad[0]]}). Features or targets overflowed, or hold NaN: check them, or standardise."
+    )

@@ -1,0 +1,42 @@
+"""A threshold, written so that what is just above it keeps all its digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ops import FloatArray
+
+
+@dataclass(frozen=True)
+class Level:
+    """Depths up to ``anchor``, ``n_active`` of them, are active; the threshold is ``offset`` below.
+
+    h = anchor + offset and a_i = [h - x_i]_+ = (anchor - x_i) + offset: two terms >= 0. A single h
+    would not do: for large k many depths stand within 1e-12 of it and decide the solution.
+    """
+
+    n_active: int
+    anchor: float
+    offset: float
+
+    @property
+    def height(self) -> float:
+        """h, the threshold as a depth."""
+        return self.anchor + self.offset
+
+    def above(self, x: FloatArray) -> FloatArray:
+        """a_i for active depths."""
+        a = np.subtract(self.anchor, x)
+        a += self.offset
+        return a
+
+
+def power(a: FloatArray, p: float) -> FloatArray:
+    """a^p with the cheap special cases: p = 1/2 at k = 3, 1 at k = 2, 2 at k = 1.5."""
+    if p == 1.0:
+        return a
+    if p == 0.5:
+        return np.sqrt(a)
+    return np.square(a) if p == 2.0 else np.power(a, p)
