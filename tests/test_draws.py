@@ -9,7 +9,7 @@ from scipy import stats
 
 import naive
 from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace, Matern, radial
-from bochner.ops import features
+from bochner.ops import Projection, features
 from make import draw, rng, rows
 
 DRAWS = ("iid", "orthogonal", "structured", "sobol")
@@ -23,7 +23,8 @@ ISOTROPIC = {
 
 
 def frequencies(family, F, d, seed=0):
-    return draw(family, F * family.columns_per_atom, d, seed).atoms["frequencies"]
+    operator = draw(family, F * family.columns_per_atom, d, seed).projection.operator
+    return features(np.eye(d), Projection(operator, "identity")).T
 
 
 def length_cdf(name, d, r):
@@ -34,7 +35,7 @@ def length_cdf(name, d, r):
         case "Matern":
             return stats.f.cdf(r**2 / d, d, 3)
         case "Cauchy":
-            u = (np.arange(400) + 0.5) / 400
+            u = (np.arange(100) + 0.5) / 100
             return stats.chi.cdf(r[:, None] / np.sqrt(-2 * np.log(u)), d).mean(axis=1)
         case _:
             return stats.chi.cdf(r, d)

@@ -48,7 +48,9 @@ def iid(n_atoms: int, d: int, rng: np.random.Generator) -> FloatArray:
 def orthogonal(n_atoms: int, d: int, rng: np.random.Generator) -> FloatArray:
     """g, F x d: in each block of d the directions are orthogonal, each row still N(0, I)."""
     blocks, rest = divmod(n_atoms, d)
-    directions = [_frames(blocks, d, d, rng), _frames(1, d, rest, rng)]
+    directions = [_frames(blocks, d, d, rng)] if blocks else []
+    if rest:
+        directions.append(_frames(1, d, rest, rng))  # in few atoms of wide rows, no d x d matrix
     return np.concatenate(directions) * _chi(d, n_atoms, rng)[:, None]
 
 
