@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import ops
 from .families import Family
-from .ops import FloatArray, Projection
+from .ops import Columns, FloatArray, Projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,9 @@ class FeatureMap:
 
     @cached_property
     def atoms(self) -> Mapping[str, FloatArray]:
-        """The parameters of the atoms: what `pull` differentiates by."""
+        """The parameters of the atoms, one row an atom: what `pull` differentiates by."""
+        if isinstance(self.projection.operator, Columns):
+            return {"columns": self.projection.operator.index}
         found = {"frequencies": self.projection.operator.to_matrix()}
         if self.projection.offsets is not None:
             found["offsets"] = self.projection.offsets
@@ -97,13 +99,25 @@ class FeatureMap:
         self, X: Any, weights: FloatArray | None = None, derivative: bool = False
     ) -> FloatArray:
         """``fm(X).T @ (weights[:, None] * fm(X))``; of the derivative features if asked."""
+        if derivative:
+            self._check_derivative()
         inner = ops.gram(X, self.projection, weights, derivative=derivative)
         return self.weights[:, None] * inner * self.weights
 
     def pull(self, X: Any, R: FloatArray, T: FloatArray) -> dict[str, FloatArray]:
         """sum_i (R T')_im d(s_m phi_m(x_i)) / d atom_m, one array per atom parameter."""
+        self._check_derivative()
         gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T)
-        return {name: gradient[name] for name in self.atoms}
+        if self.projection.offsets is None:
+            del gradient["offsets"]
+        return gradient
+
+    def _check_derivative(self) -> None:
+        if not self.family.differentiable:
+            raise ValueError(
+                f"the atoms of {self.family!r} cannot be moved: its features have no derivative "
+                "with respect to them. Use a Fourier family or ArcCosine(order=1)."
+            )
 
     def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
         """``fm(X) @ T`` without the features in memory, n x C in the dtype of X."""

@@ -15,8 +15,8 @@ from . import predictors, settings, targets
 from .inputs import is_streamed
 from .kernel_model import KernelModel
 
-#: The penalty of head="auto": at or near the least cross-validated log loss on the training parts of
-#: magic, spam, satimage and letter (``python -m benchmarks.defaults``), where 1 lost up to 12 points.
+#: The penalty of head="auto": at or near the least cross-validated log loss on the training parts
+#: of magic, spam, satimage and letter (``python -m benchmarks.defaults``); 1 lost up to 12 points.
 AUTO_ALPHA = 0.03
 
 

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from ..rows.threads import current_limit
@@ -35,7 +36,13 @@ def usable_threads() -> int:
                 "unset it to use every CPU of this process"
             )
         return int(given)
-    import joblib  # scikit-learn's own dependency: knows affinity masks and container quotas
+    return _counted_cpus()
+
+
+@cache
+def _counted_cpus() -> int:
+    """Counted once: reading affinity masks and container quotas takes as long as a small call."""
+    import joblib  # scikit-learn's own dependency: knows both
 
     return max(1, int(joblib.cpu_count()))
 

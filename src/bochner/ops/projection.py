@@ -51,7 +51,7 @@ class Structured:
     """Linear forms as Hadamard-diagonal products (Yu et al. 2016, "Orthogonal random features").
 
     Block k of p forms is  diag(radii_k) H D_k3 H D_k2 H D_k1 / p^(3/2)  on the row padded with
-    zeros from d to p = 2^ceil(log2 d); H is the unnormalised p x p Hadamard matrix in natural
+    zeros from d to p >= d, a power of two; H is the unnormalised p x p Hadamard matrix in natural
     (Sylvester) order, D_kr diagonal signs. Each row of the product before ``radii`` has unit norm.
     Form ``blocks * p`` rows exist; ``forms`` (if not None) keeps some of them, in that order.
 
