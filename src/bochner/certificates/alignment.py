@@ -26,7 +26,7 @@ _TRIVIAL = 2.0
 _SIMILARITY = "the similarity of labels is a fixed function with values in [-1, 1]"
 _PAIRS = "the alignment leaves out the pairs i = j (alignment_statistic)"
 _ATOMS = "the N candidates are independent draws from the base measure, which is fixed beforehand"
-_CHOSEN = "rho and the order k >= 2 are fixed beforehand"
+_CHOSEN = "rho and the order k >= 2 are chosen without these rows (best of G: take delta / G)"
 
 
 def alignment_statistic(scores: FloatArray, diagonal: FloatArray, n: int) -> FloatArray:
@@ -58,7 +58,8 @@ def alignment_deviation(
 
     P(sup_Q |T^(Q) - T(Q)| >= t) <= sqrt(2) exp(-n t^2 / (16 (1 + rho))), solved for t at delta.
     It holds for any base measure fixed without the rows, N drawn atoms included. ``complexity``
-    is 1 + rho; ``empirical`` is T^ of the learned measure, shown and not used.
+    is 1 + rho; ``empirical`` is T^ of the learned measure, shown and not used. ``n`` counts the
+    rows behind T^: those of the subsample, where the weights were learned on one.
     """
     n, rho, b = common(n, rho, feature_bound)
     delta = check_delta(delta)

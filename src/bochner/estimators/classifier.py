@@ -9,8 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..feature_map import FeatureMap
 from ..learners.base import Task
 from ..linear import Head, Logistic, Ridge, as_head, probabilities
+from ..rows import RowSource, draw_sample
+from ..rows.block import is_sparse
 from . import predictors, settings, targets
 from .inputs import is_streamed
 from .kernel_model import KernelModel
@@ -18,6 +21,8 @@ from .kernel_model import KernelModel
 #: The penalty of head="auto": at or near the least cross-validated log loss on the training parts
 #: of magic, spam, satimage and letter (``python -m benchmarks.defaults``); 1 lost up to 12 points.
 AUTO_ALPHA = 0.03
+#: Rows from which the size of unbounded features is read.
+SCALE_ROWS = 1_000
 
 
 def _models_probabilities(estimator: KernelClassifier) -> bool:
@@ -53,7 +58,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     n_candidates, n_components : int or "auto"
         Columns drawn and columns kept, see `LearnedFeatures`.
     head : a head, its name or "auto", default="auto"
-        The linear model on the features, see `bochner.linear`. "auto" is ``Logistic(alpha=0.03)``
+        The linear model on the features, see `bochner.linear`. "auto" is `Logistic` with an alpha
+        of 0.03 times the mean of |phi(x)|^2, which is 1 for translation-invariant kernels
         (``python -m benchmarks.defaults`` shows why); with `Ridge` the classes are fitted by
         least squares.
     preprocess : "auto" or None, default="auto"
@@ -164,9 +170,18 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self.classes_ = known
 
     def _head(self) -> Head:
-        return as_head(
-            "logistic" if isinstance(self.head, str) and self.head == "auto" else self.head
-        )
+        auto = isinstance(self.head, str) and self.head == "auto"
+        return Logistic(alpha=AUTO_ALPHA) if auto else as_head(self.head)
+
+    def _scaled(self, head: Head, rows: RowSource, feature_map: FeatureMap) -> Head:
+        """A penalty means the same for features of any size, such as columns of X themselves."""
+        if np.isfinite(feature_map.family.bound):  # then the kernel is 1 on its diagonal
+            return head
+        sample = draw_sample(rows, SCALE_ROWS, 0)
+        phi: Any = feature_map(sample.X)
+        norms = phi.multiply(phi) if is_sparse(phi) else np.square(phi)
+        mean = float(sample.weight @ np.asarray(norms.sum(axis=1)).ravel()) / sample.weight.sum()
+        return Logistic(alpha=AUTO_ALPHA * mean) if mean > 0 else head
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores: n for two classes, n x C otherwise."""

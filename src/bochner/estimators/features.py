@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import statistics
@@ -16,9 +17,8 @@ from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
 from ..rows import Hook, RowSource, draw_sample
 from ..rows.threads import limited
-from . import settings
-from .inputs import open_rows
-from .targets import infer_task
+from . import settings, targets
+from .inputs import is_streamed, open_rows
 
 
 def learn_features(
@@ -32,7 +32,11 @@ def learn_features(
     check_needs(learner, source)
     available = family.n_available(d)
     counts = settings.counts(
-        estimator.n_candidates, estimator.n_components, available, family.columns_per_atom
+        estimator.n_candidates,
+        estimator.n_components,
+        available,
+        family.columns_per_atom,
+        learner.candidates_per_component,
     )
     if family.needs_sample:
         hook.at("bandwidth")
@@ -43,7 +47,24 @@ def learn_features(
     return learner.learn(source, Request(family, *counts, task, rng, hook))
 
 
-class LearnedFeatures(TransformerMixin, BaseEstimator):
+class _Transforms:
+    """`transform`, out of reach of the wrapper that would make one table of a stream."""
+
+    feature_map_: FeatureMap
+    n_jobs: int | None
+
+    def transform(self, X: Any) -> Any:
+        """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask.
+
+        `set_output` applies to rows in memory.
+        """
+        check_is_fitted(self)
+        with limited(settings.threads(self.n_jobs)):
+            Z = statistics.features(open_rows(self, X, reset=False), self.feature_map_)
+        return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
+
+
+class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
@@ -56,11 +77,13 @@ class LearnedFeatures(TransformerMixin, BaseEstimator):
     learner : Learner or str, default="uniform"
         What the labels do to them, see `bochner.learners`.
     n_candidates : int or "auto", default="auto"
-        Columns drawn. "auto" is as many as the learner can use: ``n_components`` for "uniform".
+        Columns drawn. "auto" is as many as the learner can use: ``n_components`` for "uniform",
+        20 times that for "alignment".
     n_components : int or "auto", default="auto"
-        Columns kept. "auto" is 512, or all there are where a family has fewer.
+        Columns kept. "auto" is 512, or all there are where a family is finite
+        (the columns of X for Linear).
     task : "auto", "classification" or "regression"
-        What y means, for learners that use it.
+        What y means, for learners that use it. Of a scan or Dask collection it must be said.
     random_state : int, RandomState, Generator or None
     device : None or "cpu"
         Where to compute; a device that is not available raises.
@@ -125,20 +148,26 @@ class LearnedFeatures(TransformerMixin, BaseEstimator):
         """
         with settings.fitting(self):
             rng = settings.generator(self.random_state)
-            uses_targets = as_learner(self.learner).needs.targets
-            y = y if uses_targets else None
+            kind = self._kind_of_targets(X, y)
+            y = None if kind == "none" else targets.checked(y, kind)
             source = open_rows(self, X, y, sample_weight, reset=True)
-            task = Task(infer_task(self.task, y)) if uses_targets else Task("none")
+            source, task = targets.for_learning(source, kind)
             hook = Hook(self.callback, self.verbose)
             self.feature_map_, self.selection_ = learn_features(source, self, task, rng, hook)
         return self
 
-    def transform(self, X: Any) -> Any:
-        """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask."""
-        check_is_fitted(self)
-        with limited(settings.threads(self.n_jobs)):
-            source = open_rows(self, X, reset=False)
-            return statistics.features(source, self.feature_map_)
+    def _kind_of_targets(self, X: Any, y: Any) -> str:
+        """Classification, regression, or "none" where the learner does not look at y."""
+        if not as_learner(self.learner).needs.targets:
+            return "none"
+        if is_streamed(X):
+            return targets.kind_of_stream(self.task)
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: the learner of this "
+                "LearnedFeatures learns from targets."
+            )
+        return targets.infer_task(self.task, y)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """A readable name for each column."""
@@ -153,5 +182,6 @@ class LearnedFeatures(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.target_tags.required = settings.learns_from_targets(self.learner)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..rows import RowSource
-from ..rows.adapt import as_source
+from ..rows.adapt import as_source, refuse_unreadable
 from ..rows.optional import is_dask, is_table
 
 
@@ -41,6 +41,7 @@ def open_rows(
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         weight = _weights(sample_weight, X)
         return as_source(X, y, weight, allow_frame=allow_frame, check_finite=not allow_nan)
+    refuse_unreadable(X)
     X = _check_memory(estimator, X, reset=reset, allow_nan=allow_nan)
     weight = _weights(sample_weight, X)
     if y is not None and len(y) != X.shape[0]:
@@ -92,6 +93,7 @@ def _check_streamed_features(estimator: Any, source: RowSource, reset: bool) -> 
             del estimator.feature_names_in_
         return
     name = type(estimator).__name__
+    _refuse_extra(estimator, source)
     if source.n_features != estimator.n_features_in_:
         raise ValueError(
             f"X has {source.n_features} features, but {name} is expecting "
@@ -103,4 +105,18 @@ def _check_streamed_features(estimator: Any, source: RowSource, reset: bool) -> 
         raise ValueError(
             "The feature names should match those that were passed during fit. "
             + (f"Missing: {missing[:5]}." if missing else f"Expected the order {list(known)[:5]}.")
+        )
+
+
+def _refuse_extra(estimator: Any, source: RowSource) -> None:
+    """Name the columns that fit never saw: a target that travels along, most often."""
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or source.schema.names is None or source.n_features <= len(known):
+        return
+    extra = [name for name in source.schema.names if name not in set(known)]
+    if extra and len(extra) + len(known) == source.n_features:
+        raise ValueError(
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{len(known)} features as input: {extra[:5]} were not there in fit. Leave them out "
+            "with scan(..., columns=[...]), or name the target with scan(..., target=...)."
         )

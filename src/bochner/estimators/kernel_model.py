@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from scipy import sparse
@@ -9,10 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..families import Gaussian, as_family
+from ..feature_map import FeatureMap
 from ..learners.base import Task
 from ..linear import Head, LinearModel, Ridge
 from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
+from ..rows.adapt import refuse_frame
 from ..rows.threads import limited
 from ..search.columns import learn_treatment
 from . import predictors, settings
@@ -42,7 +45,16 @@ class KernelModel(BaseEstimator):
             raise ValueError(f"preprocess={self.preprocess!r} is not known; use 'auto' or None.")
         mixed = self.preprocess == "auto"
         allow_nan = mixed and not sparse.issparse(X)
-        return open_rows(self, X, y, weight, reset=reset, allow_nan=allow_nan, allow_frame=mixed)
+        source = open_rows(self, X, y, weight, reset=reset, allow_nan=allow_nan, allow_frame=mixed)
+        if not reset:
+            self._check_kinds(source)
+        return source
+
+    def _check_kinds(self, source: RowSource) -> None:
+        if self.treatment_ is None:
+            refuse_frame(source)
+        else:
+            self.treatment_.check(source.schema)
 
     def _head(self) -> Head:
         """The head asked for; "auto" is the estimator's own choice."""
@@ -59,9 +71,15 @@ class KernelModel(BaseEstimator):
         feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook)
         if task.n_classes is not None and isinstance(head, Ridge):
             rows = with_signs(rows, task.n_classes)
+        if isinstance(self.head, str) and self.head == "auto":
+            head = self._scaled(head, rows, feature_map)
         model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
         self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
         self._keep(model)
+
+    def _scaled(self, head: Head, rows: RowSource, feature_map: FeatureMap) -> Head:
+        """The automatic head in the units of these features; `Ridge` finds its own."""
+        return head
 
     def _add_source(self, source: RowSource, task: Task) -> None:
         """`partial_fit` after validation: the first batch fixes columns and features."""
@@ -124,6 +142,6 @@ class Resolved:
         self.family = model.family
         if isinstance(self.family, str) and self.family == "auto":
             counts = (self.n_candidates, self.n_components)
-            odd = any(isinstance(n, int) and n % 2 for n in counts)
+            odd = any(isinstance(n, numbers.Integral) and int(n) % 2 for n in counts)
             self.family = Gaussian(form="phase" if odd else "pair", sampling="orthogonal")
         self.family = as_family(self.family)

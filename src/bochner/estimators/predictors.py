@@ -12,6 +12,7 @@ from ..linear import LinearModel
 from ..rows import Block, RowSource, RowSum
 from ..rows.block import Array
 from ..search.columns import ColumnTreatment
+from .targets import as_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,13 @@ class AccuracySum(RowSum["Array", float]):
 
     def update(self, state: Array, block: Block) -> Array:
         assert block.y is not None
-        right = np.asarray(self.predict(block) == block.y.reshape(-1))
+        predicted, y = self.predict(block), as_labels(block.y.reshape(-1))
+        if len(y) and (predicted.dtype.kind in "US") != (y.dtype.kind in "US"):
+            raise ValueError(
+                f"the model predicts labels such as {predicted[0]!r}, but the target holds "
+                f"{y[0]!r}; give targets of the kind it was fitted on."
+            )
+        right = np.asarray(predicted == y)
         weight = block.weights()
         return state + np.array([float(weight @ right), float(weight.sum())])
 
@@ -79,6 +86,7 @@ class AccuracySum(RowSum["Array", float]):
         return a + b
 
     def finalise(self, state: Array) -> float:
+        _refuse_nothing(float(state[1]))
         return float(state[0] / state[1])
 
 
@@ -94,8 +102,14 @@ class R2Sum(RowSum["Array | None", float]):
     def update(self, state: Array | None, block: Block) -> Array | None:
         assert block.y is not None
         y = block.y.reshape(block.n_rows, -1).astype(np.float64)
-        f = np.asarray(self.predict(block), dtype=np.float64).reshape(y.shape)
+        f = np.asarray(self.predict(block), dtype=np.float64).reshape(len(y), -1)
         w = block.weights()
+        if f.shape != y.shape:
+            raise ValueError(
+                f"the target has {y.shape[1]} columns, but the model predicts {f.shape[1]}."
+            )
+        if not np.any(w > 0):
+            return state
         mean = (w @ y) / w.sum()
         part = np.array([np.full(y.shape[1], w.sum()), mean, w @ (y - mean) ** 2, w @ (y - f) ** 2])
         return self.merge(state, part)
@@ -110,11 +124,20 @@ class R2Sum(RowSum["Array | None", float]):
 
     def finalise(self, state: Array | None) -> float:
         if state is None:
-            raise ValueError("the source holds no rows to score; give at least one.")
+            raise _nothing_to_score()
         _, _, spread, error = state
         flat = spread == 0
         ratio = np.divide(error, spread, out=np.zeros_like(error), where=~flat)
         return float(np.mean(np.where(flat & (error > 0), 0.0, 1.0 - ratio)))
+
+
+def _refuse_nothing(total: float) -> None:
+    if not total > 0:
+        raise _nothing_to_score()
+
+
+def _nothing_to_score() -> ValueError:
+    return ValueError("there are no rows with a positive weight to score; give at least one.")
 
 
 def score_rows(source: RowSource, predict: Any, kind: str) -> float:

@@ -155,4 +155,12 @@ def _regression_targets(y: Any) -> Any:
             "requires y to be passed, but the target y is None: KernelRegressor learns from "
             "targets."
         )
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    try:
+        return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"the regression target holds text ({error}); give numbers, or use KernelClassifier "
+            "for classes."
+        ) from error

@@ -57,9 +57,13 @@ def threads(n_jobs: Any) -> int:
 
 
 def counts(
-    n_candidates: Any, n_components: Any, available: int | None, per_atom: int
+    n_candidates: Any,
+    n_components: Any,
+    available: int | None,
+    per_atom: int,
+    per_component: int = 1,
 ) -> tuple[int, int]:
-    """(n_candidates, n_components) as numbers."""
+    """(n_candidates, n_components) as numbers; "auto" draws ``per_component`` for each kept."""
     components = _count("n_components", n_components)
     candidates = _count("n_candidates", n_candidates)
     if candidates is not None and available is not None and candidates > available:
@@ -69,7 +73,7 @@ def counts(
         )
     if components is None:
         limits = [n for n in (candidates, available) if n is not None]
-        components = min([DEFAULT_COMPONENTS, *limits])
+        components = min(limits if available is not None else [DEFAULT_COMPONENTS, *limits])
         components -= components % per_atom if components > per_atom else 0
     most = candidates if candidates is not None else available
     if most is not None and components > most:
@@ -77,7 +81,20 @@ def counts(
             f"n_components={components} is more than the {most} candidates there are: components "
             "are chosen among candidates. Lower n_components or raise n_candidates."
         )
-    return (components if candidates is None else candidates), components
+    if candidates is None:
+        candidates = components * per_component
+        candidates = candidates if available is None else min(candidates, available)
+    return candidates, components
+
+
+def learns_from_targets(learner: Any) -> bool:
+    """Does a learner, or its name, need y? False where it is not one: `fit` says so."""
+    from ..learners import as_learner
+
+    try:
+        return as_learner(learner).needs.targets
+    except (TypeError, ValueError):
+        return False
 
 
 def _count(name: str, value: Any) -> int | None:

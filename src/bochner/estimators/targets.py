@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
+from ..learners.base import Task
 from ..rows import Block, RowSource, RowSum
 from ..rows.block import Array
+from ..rows.optional import is_dask
 
 #: More classes than this in a stream are taken for a regression target passed by mistake.
 MAX_CLASSES = 10_000
@@ -40,6 +43,35 @@ def infer_task(task: str, y: Any) -> str:
     )
 
 
+def kind_of_stream(task: str) -> str:
+    """The task of a scan or Dask collection, whose targets cannot be looked at beforehand."""
+    if task == "auto":
+        raise ValueError(
+            "task='auto' looks at all of y, which a scan or Dask collection does not give: say "
+            "task='classification' or task='regression'."
+        )
+    return infer_task(task, None)
+
+
+def checked(y: Any, kind: str) -> Any:
+    """y in memory as labels or float64 amounts; None or a Dask collection as it is."""
+    if y is None or is_dask(y):
+        return y
+    if kind == "classification":
+        return classification_targets(y)
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+
+
+def for_learning(source: RowSource, kind: str) -> tuple[RowSource, Task]:
+    """The source as learners see it, class indices or float targets, and the task."""
+    if kind == "none" or source.schema.n_targets is None:
+        return source, Task(kind)
+    if kind == "regression":
+        return source.mapped(CheckNumbers(), source.schema), Task(kind)
+    classes = source.reduce(ClassSum())
+    return with_classes(source, classes, None), Task(kind, len(classes))
+
+
 class ClassSum(RowSum["set[Any]", Array]):
     """The distinct targets of rows with a positive weight."""
 
@@ -65,6 +97,10 @@ class ClassSum(RowSum["set[Any]", Array]):
         return classes
 
     def finalise(self, state: set[Any]) -> Array:
+        if not state:
+            raise ValueError("the source holds no rows with a positive weight; give at least one.")
+        if len({isinstance(value, str) for value in state}) > 1:
+            raise ValueError("the target mixes text and numbers; give labels of one kind.")
         return np.array(sorted(state))
 
 
@@ -94,8 +130,10 @@ class EncodeClasses:
     def __call__(self, block: Block) -> Block:
         if block.y is None:
             return block
-        index = encode(self.classes, column_or_1d(block.y))
-        weight = block.weight
+        y, weight = column_or_1d(block.y), block.weight
+        index = np.zeros(len(y), dtype=np.intp)  # of rows without weight, which are not there
+        there = slice(None) if weight is None else weight > 0
+        index[there] = encode(self.classes, y[there])
         if self.class_weight is not None:
             weight = block.weights() * self.class_weight[index]
         return block.replace(y=index, weight=weight)
@@ -103,7 +141,12 @@ class EncodeClasses:
 
 def encode(classes: Array, y: Array) -> Array:
     """The index of each target among the (sorted) classes."""
-    y = y.astype(classes.dtype) if y.dtype.kind in "OUS" or classes.dtype.kind in "OUS" else y
+    y = as_labels(y)
+    if len(y) and (y.dtype.kind in "US") != (classes.dtype.kind in "US"):
+        raise ValueError(
+            f"the target holds labels such as {y[0]!r}, but the classes known so far are of "
+            f"another kind, such as {classes[0]!r}; give text or numbers, not both."
+        )
     index = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
     unknown = classes[index] != y
     if np.any(unknown):
@@ -112,6 +155,17 @@ def encode(classes: Array, y: Array) -> Array:
             "known so far. Classes must all be present in the first pass or in classes=..."
         )
     return np.asarray(index)
+
+
+def as_labels(y: Array) -> Array:
+    """Labels as an array of text or of numbers; a mixture of both is refused."""
+    if y.dtype.kind != "O":
+        return y
+    values = y.tolist()
+    text = {isinstance(value, str) for value in values}
+    if len(text) > 1:
+        raise ValueError("the target mixes text and numbers; give labels of one kind.")
+    return np.array(values)
 
 
 class ClassWeights(RowSum["Array", "Array"]):
@@ -146,6 +200,10 @@ def class_weights(given: Any, classes: Array, totals: Array) -> Array | None:
                 "weight, or None."
             )
         return np.asarray(totals.sum() / (len(classes) * np.maximum(totals, 1e-300)))
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"class_weight must be 'balanced', a dict from class to weight, or None, got {given!r}."
+        )
     known = list(classes.tolist())
     unknown = [c for c in given if c not in known]
     if unknown:
@@ -211,5 +269,9 @@ def with_classes(source: RowSource, classes: Array, class_weight: Any) -> RowSou
 def classification_targets(y: Any) -> Array:
     """y in memory as a vector of labels."""
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        _distinct(y)  # refuses missing labels in words that say so
+    if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):
+        _distinct(y)
     check_classification_targets(y)
     return np.asarray(y)

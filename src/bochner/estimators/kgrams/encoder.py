@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import numbers
-import os
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..families.base import check_option
-from ..rows import RowSource
-from ..rows.adapt import as_source
-from ..rows.files import rows_per_block
-from ..rows.optional import is_dask
-from ..rows.source import BLOCK_BYTES
-from .grams import MAX_COLUMNS, GramLayout
-from .sequence_source import (
-    SURVEY_ROWS,
-    UNEQUAL_ADVICE,
-    EncodedSource,
-    Encoder,
-    SequenceChunks,
-    Survey,
-    SurveySum,
+from ...families.base import check_option
+from ...rows import RowSource
+from ...rows.adapt import as_source
+from ...rows.files import rows_per_block
+from ...rows.optional import is_dask
+from ...rows.source import BLOCK_BYTES
+from .encoding import UNEQUAL_ADVICE, Encoder, encode_in_memory
+from .layout import GramLayout
+from .letters import as_sequences, n_letters, slices
+from .settings import (
+    check_alphabet,
+    check_some_known,
+    check_width,
+    gram_lengths,
+    learned_alphabet,
+    whole,
 )
-from .sequences import as_sequences, n_letters, slices
+from .source import EncodedSource, SequenceChunks
+from .survey import SURVEY_ROWS, Survey, SurveySum
 
 
 class KGramEncoder(TransformerMixin, BaseEstimator):
@@ -120,8 +119,8 @@ class KGramEncoder(TransformerMixin, BaseEstimator):
         length = self._positions(survey, k_lo) if self.positional else None
         end = self.unequal == "right"
         layout = GramLayout(alphabet, k_lo, k_hi, length, end, bool(self.ignore_case))
-        _check_width(layout)
-        _check_some_known(layout, survey)
+        check_width(layout)
+        check_some_known(layout, survey)
         self._layout, self._longest = layout, survey.longest
         self.alphabet_, self.length_, self.n_columns_ = alphabet, length, layout.n_columns
         return self
@@ -136,7 +135,7 @@ class KGramEncoder(TransformerMixin, BaseEstimator):
             passes = 1 if hasattr(X, "__next__") else None
             return EncodedSource(_source(X, passes), encoder, self._step(self._longest))
         rows = as_sequences(X)
-        return _encode_in_memory(rows, encoder, self._step(n_letters(rows) // max(1, len(rows))))
+        return encode_in_memory(rows, encoder, self._step(n_letters(rows) // max(1, len(rows))))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """The name of every column; `names_of` makes those of some only."""
@@ -162,7 +161,7 @@ class KGramEncoder(TransformerMixin, BaseEstimator):
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise ValueError(f"dtype must be float32 or float64, got {self.dtype!r}.")
         if self.length is not None:
-            _whole("length", self.length)
+            whole("length", self.length)
 
     def _positions(self, survey: Survey, k_lo: int) -> int:
         length = survey.longest if self.length is None else int(self.length)
@@ -173,7 +172,7 @@ class KGramEncoder(TransformerMixin, BaseEstimator):
             )
         if length < k_lo:
             raise ValueError(
-                f"k={self.k!r}, but there are only {length} positions: no gram fits. Use a smaller k."
+                f"k={self.k!r}, but there are only {length} positions: no gram fits. Lower k."
             )
         return length
 
@@ -216,132 +215,3 @@ def _survey(X: Any) -> Survey:
     if not survey.n:
         raise ValueError("X holds no sequences; give at least one.")
     return survey
-
-
-def _encode_in_memory(rows: Any, encoder: Encoder, step: int) -> Any:
-    """All rows as one CSR, written where it stays: pieces are never stacked."""
-    layout, n = encoder.layout, len(rows)
-    most = _most_entries(layout, rows)
-    _check_memory(most, np.dtype(encoder.dtype).itemsize + 4, layout)
-    indices = np.empty(most, dtype=np.int32)
-    data = np.empty(most, dtype=encoder.dtype)
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    row = at = 0
-    for letters in slices(rows, step):
-        X = encoder(letters, row)
-        indices[at : at + X.nnz], data[at : at + X.nnz] = X.indices, X.data
-        indptr[row + 1 : row + 1 + X.shape[0]] = at + X.indptr[1:].astype(np.int64)
-        row, at = row + X.shape[0], at + X.nnz
-    fits = at <= MAX_COLUMNS
-    kept = indices[:at] if fits else indices[:at].astype(np.int64)
-    whole = (data[:at], kept, indptr.astype(np.int32) if fits else indptr)
-    return sparse.csr_matrix(whole, shape=(n, layout.n_columns))
-
-
-def _most_entries(layout: GramLayout, rows: Any) -> int:
-    letters = n_letters(rows)
-    if layout.length is not None:
-        letters = min(letters, len(rows) * layout.length)
-    return letters * (layout.k_hi - layout.k_lo + 1)
-
-
-def _check_memory(entries: int, each: int, layout: GramLayout) -> None:
-    if entries * each <= physical_memory():
-        return
-    raise MemoryError(
-        f"These sequences have up to {entries:,} grams of {layout.k_lo} to {layout.k_hi} letters, "
-        f"{entries * each / 1e9:.1f} GB as a sparse matrix, which is more than this machine has. "
-        "Encode them as a stream (give a function that returns an iterator of chunks, or a scan), "
-        "or take fewer lengths of grams: a narrower k."
-    )
-
-
-def physical_memory() -> float:
-    """Bytes of memory in this machine; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
-
-
-def _check_width(layout: GramLayout) -> None:
-    if layout.n_columns <= MAX_COLUMNS:
-        return
-    where = f" at {layout.length} positions" if layout.length is not None else ""
-    raise ValueError(
-        f"Grams of {layout.k_lo} to {layout.k_hi} letters over an alphabet of "
-        f"{len(layout.alphabet)}{where} make {layout.n_columns:,} columns; at most {MAX_COLUMNS:,} "
-        "can be indexed. Lower k, give the alphabet you mean (alphabet='ACGT'), or count grams "
-        "wherever they stand (positional=False)."
-    )
-
-
-def _check_some_known(layout: GramLayout, survey: Survey) -> None:
-    known = [c for c in survey.codes if c < len(layout.table) and layout.table[c] >= 0]
-    if survey.codes and not known:
-        seen = "".join(map(chr, sorted(survey.codes)[:20]))
-        raise ValueError(
-            f"None of the letters of these sequences ({seen!r}) is in the alphabet "
-            f"{''.join(layout.alphabet)!r}. Give the alphabet they are written in, or None to "
-            "learn it" + ("." if layout.fold_case else "; or set ignore_case=True.")
-        )
-
-
-def gram_lengths(k: Any) -> tuple[int, int]:
-    """(shortest, longest) gram from ``k``."""
-    ends = k if isinstance(k, tuple | list) else (k, k)
-    if len(ends) != 2:
-        raise ValueError(f"k must be a whole number or (shortest, longest), got {k!r}.")
-    lo, hi = _whole("k", ends[0]), _whole("k", ends[1])
-    if lo > hi:
-        raise ValueError(f"k={k!r} runs downwards; give (shortest, longest), both included.")
-    return lo, hi
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be made of whole numbers, got {value!r}.")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value!r}.")
-    return int(value)
-
-
-def check_alphabet(alphabet: Any, ignore_case: bool) -> tuple[str, ...]:
-    """The letters in the order given; upper case where case is ignored."""
-    letters = tuple(alphabet)
-    odd = [a for a in letters if not isinstance(a, str) or len(a) != 1]
-    if odd or not letters:
-        raise ValueError(
-            f"alphabet must be single letters such as 'ACGT', got {odd[0] if odd else alphabet!r}."
-        )
-    letters = tuple(upper(a) for a in letters) if ignore_case else letters
-    twice = sorted({a for a in letters if letters.count(a) > 1})
-    if twice:
-        raise ValueError(
-            f"alphabet={alphabet!r} has {twice} twice"
-            + (
-                " (upper and lower case are one letter, unless ignore_case=False)."
-                if ignore_case
-                else "."
-            )
-        )
-    return letters
-
-
-def learned_alphabet(codes: frozenset[int], ignore_case: bool) -> tuple[str, ...]:
-    """All letters seen, sorted."""
-    letters = {chr(c) for c in codes}
-    control = sorted(a for a in letters if ord(a) < 32)
-    if control:
-        raise ValueError(
-            f"The sequences contain {control}: strip line ends and the like first, or give the "
-            "alphabet, which leaves them out."
-        )
-    if not letters:
-        raise ValueError("The sequences have no letters at all; give the alphabet, or other rows.")
-    return tuple(sorted({upper(a) for a in letters} if ignore_case else letters))
-
-
-def upper(letter: str) -> str:
-    """Upper case, where that is one letter too."""
-    return letter.upper() if len(letter.upper()) == 1 else letter

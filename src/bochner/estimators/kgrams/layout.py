@@ -11,7 +11,7 @@ gram and sets no column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,7 +99,8 @@ class GramLayout:
         """(offset, gram starting at each letter, is it one), for each k."""
         A = np.int32(len(self.alphabet))
         g, whole = places, places >= 0
-        for k in range(1, self.k_hi + 1):
+        longest = self.k_hi if self.length is None else min(self.k_hi, self.length)
+        for k in range(1, longest + 1):
             if k > 1:
                 g = g[:-1] * A + places[k - 1 :]
                 whole = whole[:-1] & (places[k - 1 :] >= 0)
@@ -163,7 +164,7 @@ def row_of_letter(letters: Letters) -> NDArray[np.int32]:
     return np.repeat(n, np.diff(letters.starts, append=len(letters.codes)))
 
 
-def by_rows(columns: list[Ints], rows: list[Ints], n: int) -> tuple[Ints, Ints]:
+def by_rows(columns: Sequence[Ints], rows: Sequence[Ints], n: int) -> tuple[Ints, Ints]:
     """(indices, indptr) of CSR rows from runs of entries, each run ascending in its rows."""
     counts = [np.bincount(row, minlength=n) for row in rows]
     indptr = np.zeros(n + 1, dtype=np.int64)

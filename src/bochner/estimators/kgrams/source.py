@@ -1,4 +1,4 @@
-"""Sequences that stream: a survey of them in one pass, and their k-grams as a source of rows."""
+"""Sequences that stream, and their k-grams as a source of rows."""
 
 from __future__ import annotations
 
@@ -7,111 +7,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..rows import Block, RowSource, RowSum, Schema
-from ..rows.chunks import repeatable
-from ..rows.files import cut
-from ..rows.reduce import all_blocks
-from .grams import GramLayout, Letters
-from .sequences import as_sequences, letters_of
+from ...rows import Block, RowSource, RowSum, Schema
+from ...rows.chunks import repeatable
+from ...rows.files import cut
+from ...rows.reduce import all_blocks
+from .encoding import Encoder
+from .letters import Sequences, as_sequences, letters_of, rows_of
 
 if TYPE_CHECKING:
-    from ..rows import Hook, RowState
+    from ...rows import Hook, RowState
 
 S = TypeVar("S")
 V = TypeVar("V")
-
-#: Letters turned into codes at a time while surveying: a few bytes of memory each.
-SURVEY_ROWS = 8192
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What `fit` has to know of all sequences."""
-
-    n: int = 0
-    shortest: int = 0
-    longest: int = 0
-    codes: frozenset[int] = frozenset()
-
-    @classmethod
-    def of(cls, letters: Letters) -> Survey:
-        if not len(letters.lengths):
-            return cls()
-        codes = letters.codes
-        seen = np.flatnonzero(np.bincount(codes)) if codes.itemsize == 1 else np.unique(codes)
-        lengths = int(letters.lengths.min()), int(letters.lengths.max())
-        return cls(len(letters.lengths), *lengths, frozenset(seen.tolist()) - {0})
-
-    def merge(self, other: Survey) -> Survey:
-        if not self.n or not other.n:
-            return self if self.n else other
-        return Survey(
-            self.n + other.n,
-            min(self.shortest, other.shortest),
-            max(self.longest, other.longest),
-            self.codes | other.codes,
-        )
-
-
-class SurveySum(RowSum[Survey, Survey]):
-    """The survey of a source."""
-
-    def start(self) -> Survey:
-        return Survey()
-
-    def update(self, state: Survey, block: Block) -> Survey:
-        for piece in cut(block, SURVEY_ROWS):
-            state = state.merge(Survey.of(letters_of(rows_of(piece.X), piece.offset)))
-        return state
-
-    def merge(self, a: Survey, b: Survey) -> Survey:
-        return a.merge(b)
-
-    def finalise(self, state: Survey) -> Survey:
-        return state
-
-
-@dataclass(frozen=True)
-class Encoder:
-    """From letters to rows of columns, with the refusals that were asked for; it pickles."""
-
-    layout: GramLayout
-    equal: bool
-    known: bool
-    dtype: Any
-
-    def __call__(self, letters: Letters, start: int = 0) -> Any:
-        if self.equal and self.layout.length is not None:
-            self._check_lengths(letters.lengths, start)
-        if self.known:
-            self._check_known(letters, start)
-        return self.layout.encode(letters, self.dtype)
-
-    def _check_lengths(self, lengths: NDArray[np.intp], start: int) -> None:
-        odd = np.flatnonzero(lengths != self.layout.length)
-        if len(odd):
-            raise ValueError(
-                f"Sequence {start + odd[0]} has {lengths[odd[0]]} letters, but positions are "
-                f"counted over {self.layout.length}. {UNEQUAL_ADVICE}"
-            )
-
-    def _check_known(self, letters: Letters, start: int) -> None:
-        odd = np.flatnonzero((self.layout.places(letters) < 0) & (letters.codes != 0))
-        if len(odd):
-            row = int(np.searchsorted(letters.starts, odd[0], side="right")) - 1
-            raise ValueError(
-                f"Sequence {start + row} has the letter {chr(int(letters.codes[odd[0]]))!r}, which "
-                f"is not in the alphabet {''.join(self.layout.alphabet)!r}. Add it to alphabet=, "
-                "or set unknown='ignore': grams that contain it then set no column."
-            )
-
-
-UNEQUAL_ADVICE = (
-    "Line up their first letters with unequal='left' or their last with unequal='right' (letters "
-    "beyond these positions have no column), or count grams wherever they stand: positional=False."
-)
 
 
 class SequenceChunks(RowSource):
@@ -145,25 +53,6 @@ def _parts(chunk: Any) -> tuple[Any, Any, Any]:
     rest = [None if part is None else np.asarray(part) for part in parts[1:]]
     X, y, weight, *_ = (parts[0], *rest, None, None)
     return X, y, weight
-
-
-@dataclass(frozen=True)
-class Sequences:
-    """Sequences with the two things that a block asks of its X."""
-
-    rows: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), 1
-
-    def __getitem__(self, rows: slice) -> Sequences:
-        return Sequences(self.rows[rows])
-
-
-def rows_of(X: Any) -> Any:
-    """The sequences in a block."""
-    return X.rows if isinstance(X, Sequences) else as_sequences(X)
 
 
 class EncodedSource(RowSource):
@@ -256,4 +145,7 @@ class PiecewiseMap:
 
     def __call__(self, block: Block) -> Any:
         parts = [self.function(piece) for piece in self.pieces(block)]
+        if not parts:  # no rows, but the right number of columns
+            encoder = self.pieces.encoder
+            return self.function(block.replace(X=encoder(letters_of([]))))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..rows import Frame
-from ..rows.frames import as_table
-from ..rows.optional import is_table
-from .grams import Letters
+from ...rows import Frame
+from ...rows.frames import as_table
+from ...rows.optional import is_table
+from .layout import Letters
 
 _EXPECTED = (
     "Expected sequences: strings (a list, array or Series of them, or a DataFrame of one column), "
@@ -107,6 +108,7 @@ def _codes(cells: Any, start: int) -> Any:
     if kind in "US":
         if size > (4 if kind == "U" else 1):
             _refuse_words(cells, start)
+            cells = cells.astype(f"{kind}1")
         plain = np.ascontiguousarray(cells).astype(cells.dtype.newbyteorder("="), copy=False)
         return plain.view(np.uint32 if kind == "U" else np.uint8).reshape(cells.shape)
     return _numbers(cells, start)
@@ -122,14 +124,14 @@ def _single(cells: Any, start: int) -> Any:
 
 
 def _refuse_words(cells: Any, start: int) -> None:
+    """Raise if a cell holds more than one letter."""
     long = np.argwhere(np.char.str_len(cells) > 1)
     if len(long):
         i, j = long[0]
         raise ValueError(
-            f"X has {cells.shape[1]} columns, and row {start + i} holds {cells[i, j]!r} in column "
-            f"{j}. {_EXPECTED}"
+            f"X has {cells.shape[1]} columns, and row {start + i} holds {cells[i, j].item()!r} in "
+            f"column {j}. {_EXPECTED}"
         )
-    raise ValueError(f"X has dtype {cells.dtype}; convert it to single letters, dtype '<U1'.")
 
 
 def _numbers(cells: Any, start: int) -> Any:
@@ -154,7 +156,7 @@ def _refuse_other(rows: Any, kinds: set[type], start: int, width: int = 1) -> No
     if all(issubclass(kind, str) for kind in kinds):
         return
     at, value = next((i, v) for i, v in enumerate(rows) if not isinstance(v, str))
-    missing = value is None or value != value
+    missing = value is None or str(value) in ("nan", "<NA>", "NaT")
     advice = (
         "Drop rows without a sequence, or use '' for one of no letters."
         if missing
@@ -176,3 +178,22 @@ def n_letters(rows: Any) -> int:
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
         return int(rows.size)
     return sum(len(row) for row in rows if isinstance(row, str | bytes))
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences with the two things that a block asks of its X."""
+
+    rows: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), 1
+
+    def __getitem__(self, rows: slice) -> Sequences:
+        return Sequences(self.rows[rows])
+
+
+def rows_of(X: Any) -> Any:
+    """The sequences in a block."""
+    return X.rows if isinstance(X, Sequences) else as_sequences(X)
