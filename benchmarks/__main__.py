@@ -1,4 +1,4 @@
-"""python -m benchmarks ops|stream|heads [--json FILE]: run one suite, print and keep its rows."""
+"""python -m benchmarks ops|stream|heads|alignment [--json FILE]: run one suite, print and keep its rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from .machine import circumstances
 
-SUITES = ("ops", "stream", "heads")
+SUITES = ("ops", "stream", "heads", "alignment")
 HEADS = ("what", "ours", "baseline", "ratio", "target", "met")
 
 

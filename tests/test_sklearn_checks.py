@@ -17,6 +17,9 @@ ESTIMATORS = [
     KernelClassifier(n_components=32, head="ridge", preprocess=None, random_state=0),
     KernelRegressor(n_components=32, random_state=0),
     KernelRegressor(ArcCosine(1), n_components=32, preprocess=None, random_state=0),
+    LearnedFeatures(learner="alignment", n_candidates=64, n_components=16, random_state=0),
+    KernelClassifier(learner="alignment", n_candidates=64, n_components=32, random_state=0),
+    KernelRegressor(learner="alignment", n_candidates=64, n_components=32, random_state=0),
 ]
 
 ONE_COLUMN = (

@@ -93,6 +93,9 @@ class FeatureMap:
 
     def project(self, X: Any, R: FloatArray) -> FloatArray:
         """``fm(X).T @ R`` without the features in memory, M x C in float64."""
+        R = np.asarray(R)
+        if R.ndim == 1:
+            return self.weights * ops.project(X, self.projection, R[:, None])[:, 0]
         return self.weights[:, None] * ops.project(X, self.projection, R)
 
     def gram(
@@ -107,6 +110,7 @@ class FeatureMap:
     def pull(self, X: Any, R: FloatArray, T: FloatArray) -> dict[str, FloatArray]:
         """sum_i (R T')_im d(s_m phi_m(x_i)) / d atom_m, one array per atom parameter."""
         self._check_derivative()
+        R, T = (A[:, None] if A.ndim == 1 else A for A in (np.asarray(R), np.asarray(T)))
         gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T)
         if self.projection.offsets is None:
             del gradient["offsets"]
@@ -121,6 +125,9 @@ class FeatureMap:
 
     def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
         """``fm(X) @ T`` without the features in memory, n x C in the dtype of X."""
+        T = np.asarray(T)
+        if T.ndim == 1:
+            return ops.map_rows(X, self.projection, (self.weights * T)[:, None])[:, 0]
         return ops.map_rows(X, self.projection, self.weights[:, None] * T)
 
     def take(self, columns: NDArray[np.intp]) -> FeatureMap:

@@ -35,7 +35,7 @@ def as_family(family: Any) -> Family:
         raise TypeError(
             f"family must be a family such as Gaussian() or a string, got {type(family).__name__}."
         )
-    check_option("estimator", "family", family, tuple(_BY_NAME))
+    check_option("", "family", family, tuple(_BY_NAME))
     return _BY_NAME[family]()
 
 

@@ -97,5 +97,6 @@ def check_option(owner: str, name: str, value: Any, options: tuple[str, ...]) ->
 
     near = get_close_matches(str(value), options, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
+    given = f"{owner}({name}={value!r})" if owner else f"{name}={value!r}"
     choices = ", ".join(repr(o) for o in options)
-    raise ValueError(f"{owner}({name}={value!r}) is not known; use one of {choices}.{hint}")
+    raise ValueError(f"{given} is not known; use one of {choices}.{hint}")

@@ -1,6 +1,7 @@
 """The papers: from statistics to a selection of features. One file per paper."""
 
+from .alignment import Alignment
 from .base import Learner, Needs, Selection, as_learner, check_needs
 from .uniform import Uniform
 
-__all__ = ["Learner", "Needs", "Selection", "Uniform", "as_learner", "check_needs"]
+__all__ = ["Alignment", "Learner", "Needs", "Selection", "Uniform", "as_learner", "check_needs"]

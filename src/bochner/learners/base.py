@@ -78,10 +78,12 @@ class Learner(BaseEstimator):
     """Base class of all learners."""
 
     needs: ClassVar[Needs] = Needs()
+    #: How many candidates ``n_candidates="auto"`` draws for each component.
+    candidates_per_component: ClassVar[int] = 1
 
     @abstractmethod
     def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
-        """A feature map with ``request.n_components`` columns, and how it was chosen."""
+        """A feature map with at most ``request.n_components`` columns, and how it was chosen."""
 
 
 def check_needs(learner: Learner, source: RowSource) -> None:
@@ -102,14 +104,15 @@ def check_needs(learner: Learner, source: RowSource) -> None:
 
 def as_learner(learner: Any) -> Learner:
     """A learner from a learner or its name."""
+    from .alignment import Alignment
     from .uniform import Uniform
 
-    by_name: dict[str, type[Learner]] = {"uniform": Uniform}
+    by_name: dict[str, type[Learner]] = {"uniform": Uniform, "alignment": Alignment}
     if isinstance(learner, Learner):
         return learner
     if not isinstance(learner, str):
         raise TypeError(
             f"learner must be a learner such as Uniform() or a string, got {learner!r}."
         )
-    check_option("estimator", "learner", learner, tuple(by_name))
+    check_option("", "learner", learner, tuple(by_name))
     return by_name[learner]()

@@ -53,7 +53,7 @@ def _in_memory(X: Any, y: Any, sample_weight: Any, dtype: Any, block_bytes: int)
     if is_table(X):
         source = frame_source(X, dtype=dtype, block_bytes=block_bytes)
         return with_targets(source, y, sample_weight)
-    _refuse_lazy(X)
+    refuse_unreadable(X)
     X = X if isinstance(X, Frame) else as_numeric(X)
     source = MemorySource(X, dtype=dtype, block_bytes=block_bytes)
     return with_targets(source, y, sample_weight)
@@ -120,7 +120,8 @@ def refuse_frame(source: RowSource) -> None:
     )
 
 
-def _refuse_lazy(X: Any) -> None:
+def refuse_unreadable(X: Any) -> None:
+    """Raise for what holds rows but is not rows: a path, a lazy frame, an iterator."""
     if isinstance(X, str | bytes) or hasattr(X, "__fspath__"):
         raise TypeError(
             f"X is the path {X!r}; expected rows. Make a source of it first: "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from .optional import need
@@ -19,7 +21,7 @@ LOOK_EVERY = 1.0
 def run(root: Any, source: RowSource, hook: Hook | None) -> Any:
     """Compute the total; an interrupt, or a callback that asks to stop, cancels the work."""
     dask = need("dask", "dask", "Computing on a Dask collection")
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}):
+    with _large_graphs(dask):
         if hook is None or not hook.callbacks:
             return dask.compute(root)[0]
         client = _active_client(dask, root)
@@ -27,6 +29,17 @@ def run(root: Any, source: RowSource, hook: Hook | None) -> Any:
             return _on_cluster(client, root, source, hook)
         with _local_progress(source, hook):
             return dask.compute(root)[0]
+
+
+def _large_graphs(dask: Any) -> Any:
+    """No warning about the size of a graph, where there is a cluster that could warn.
+
+    Only once `distributed` is loaded: a setting made before would hide its defaults, and undoing
+    it would take them away.
+    """
+    if "distributed" not in sys.modules:
+        return nullcontext()
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": LARGE_GRAPH})
 
 
 def _active_client(dask: Any, root: Any) -> Any:

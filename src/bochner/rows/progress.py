@@ -6,6 +6,7 @@ once and keep what it has (`StopFit` reaches loops that have nothing to keep).
 
 from __future__ import annotations
 
+import numbers
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -43,14 +44,15 @@ class Hook:
     """What loops call. Without callbacks and verbosity it costs next to nothing."""
 
     def __init__(
-        self, callback: Callback | Sequence[Callback] | None = None, verbose: int = 0
+        self, callback: Callback | Sequence[Callback] | None = None, verbose: Any = 0
     ) -> None:
-        if callback is None:
-            callbacks: list[Callback] = []
-        else:
-            callbacks = [callback] if callable(callback) else list(callback)
+        if not isinstance(verbose, numbers.Real):
+            raise ValueError(f"verbose must be a number (0, 1 or 2), got {verbose!r}.")
+        callbacks: list[Callback] = []
+        if callback is not None:
+            callbacks = [callback] if callable(callback) else _listed(callback)
         if verbose:
-            callbacks.append(Printer(verbose))
+            callbacks.append(Printer(int(verbose)))
         self.callbacks = callbacks
         self.stage = "fit"
         self._started = time.perf_counter()
@@ -89,6 +91,12 @@ class Hook:
         event = Event(self.stage, done, total, unit, seconds, info, state)
         answers = [callback(event) for callback in self.callbacks]
         return any(answer is True for answer in answers)
+
+
+def _listed(callbacks: Any) -> list[Callback]:
+    if not isinstance(callbacks, Sequence) or not all(callable(c) for c in callbacks):
+        raise TypeError(f"callback must be a callable or a list of callables, got {callbacks!r}.")
+    return list(callbacks)
 
 
 class Printer:

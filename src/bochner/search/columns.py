@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..rows import Block, Frame, RowSource, RowSum, Schema
-from ..rows.block import Array
+from ..rows.block import Array, is_sparse
 
 #: More values than this in a column of strings make it an identifier or free text.
 MAX_CATEGORIES = 1_000
@@ -93,6 +93,22 @@ class ColumnTreatment:
     scale: Array
     with_indicator: Array  # indices among the number columns
     categories: tuple[tuple[Any, ...], ...]
+
+    def check(self, given: Schema) -> None:
+        """Raise if rows of this schema are not of the kind that the treatment was learned on."""
+        wanted = self.schema.kinds or ("number",) * self.schema.n_features
+        kinds = given.kinds or ("number",) * given.n_features
+        names = _names(given if self.schema.names is None else self.schema)
+        odd = [
+            f"{name!r} (a {kind} now, a {before} in fit)"
+            for name, kind, before in zip(names, kinds, wanted, strict=False)
+            if kind != before
+        ]
+        if odd:
+            raise ValueError(
+                f"columns changed their kind since fit: {', '.join(odd[:5])}. Give the same "
+                "columns with the same types, for instance a DataFrame where fit had one."
+            )
 
     def __call__(self, block: Block) -> Block:
         numbers = _numbers(block.X, self.schema)
@@ -184,9 +200,12 @@ def _output_schema(
 
 def _numbers(X: Any, schema: Schema) -> Array:
     """The number columns of a block, n x (how many)."""
+    if is_sparse(X):  # fitted on dense rows: a block of them is dense too
+        return np.asarray(X.toarray())
     if not isinstance(X, Frame):
         return np.asarray(X)
-    assert schema.kinds is not None
+    if schema.kinds is None:  # a frame of numbers only
+        return np.stack(X.columns, axis=1).astype(schema.dtype, copy=False)
     chosen = [c for c, k in zip(X.columns, schema.kinds, strict=True) if k == "number"]
     if not chosen:
         return np.empty((len(X), 0), dtype=schema.dtype)

@@ -21,7 +21,7 @@ from .root import Bracket, find_root
 
 _SMALL = 0.1  # below this rho itself is summed: 1 + rho would round it away
 _SERIES = 1e-4
-_RESOLVED = 1e-14
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,12 @@ class AnyOrder:
     def level(self, rho: float) -> Level:
         """The threshold for 0 < rho < (N/T)^(k-1) - 1."""
         misfit = _Misfit(self.depths, self.k, rho)
-        found = self._bracket(misfit, rho)
+        found, x = self._bracket(misfit, rho), self.depths.ranked
+        # the gap is about h |misfit| / k, to be held against max v - mean v
+        enough = max(_ROUNDING, 3e-14 * min(1.0, self.k * x.mean() / np.exp(found.high)))
         if found.at_low > 0:  # else the root is closer to the second best score than h can say
-            found = find_root(misfit.at_log_height, found)
-        x = self.depths.ranked
-        if abs(found.value) <= _RESOLVED:
+            found = find_root(misfit.at_log_height, found, enough)
+        if abs(found.value) <= max(enough, 2 * _ROUNDING):
             h = np.exp(found.root)
             s = int(np.searchsorted(x, h))
             return Level(s, float(x[s - 1]), float(max(0.0, h - x[s - 1])))
@@ -110,10 +111,11 @@ class _Misfit:
     def _small(self, level: Level) -> float:
         """rho from what the weights N q differ from one by."""
         N, s, k = self.depths.n, level.n_active, self.k
-        x = self.depths.ranked[:s]
-        h = level.height
+        x, h = self.depths.ranked[:s], level.height
+        half = int(np.searchsorted(x, 0.5 * h))  # each side by the logarithm that keeps its digits
         with np.errstate(divide="ignore"):
-            y = np.expm1(np.log1p(-x / h) / (k - 1.0))
+            logs = np.concatenate([np.log1p(-x[:half] / h), np.log(level.above(x[half:]) / h)])
+            y = np.expm1(logs / (k - 1.0))
         mean = (y.sum() - (N - s)) / N
         t = (y - mean) / (1.0 + mean)
         return float((excess(t, k).sum() + (N - s) * (k - 1.0)) / N)
@@ -124,7 +126,7 @@ def excess(t: FloatArray, k: float) -> FloatArray:
     if k == 2.0:
         return t * t
     if np.abs(t).max() < _SERIES:
-        series = 1.0 + (k - 2.0) / 3.0 * t * (1.0 + (k - 3.0) / 4.0 * t * (1.0 + (k - 4.0) / 5.0 * t))
-        return np.asarray(k * (k - 1.0) / 2.0 * t * t * series)
+        series = (k - 2.0) / 3.0 * t * (1.0 + (k - 3.0) / 4.0 * t * (1.0 + (k - 4.0) / 5.0 * t))
+        return np.asarray(k * (k - 1.0) / 2.0 * t * t * (1.0 + series))
     with np.errstate(divide="ignore"):
         return np.asarray(np.expm1(k * np.log1p(t)) - k * t)

@@ -2,14 +2,14 @@
 
     maximise  q'v   over the simplex with   mean((N q)^k) - 1 <= rho
 
-    v the scores (N)    q the weights    eta the threshold: q is proportional to [v - eta]_+^(1/(k-1))
+    v: the scores (N); q: the weights; eta: the threshold, q ~ [v - eta]_+^(1/(k-1))
 
 1. The printed solution of (8) drops a factor k in lambda. Normalising removes lambda, so the nested
    search of Algorithm 1 is one scalar root, and for k = 2 a closed form; neither needs an epsilon.
-2. The gap is that of the dual bound  (1+rho)^(1/k) (mean [v-eta]_+^k*)^(1/k*) + eta,  k* = k/(k-1),
-   at the eta of the solution. For weights of the form above it is equal to
-   (q'v - eta) (((1 + rho) / (1 + D(q)))^(1/k) - 1), which is how it is computed, with the divergence
-   D(q) measured on the weights as returned: the difference of the two values would be all rounding.
+2. The gap is to the dual bound  (1+rho)^(1/k) (mean [v-eta]_+^k*)^(1/k*) + eta,  k* = k/(k-1), at
+   the eta of the solution. For weights of the form above it equals
+   (q'v - eta) (((1 + rho) / (1 + D(q)))^(1/k) - 1), which is how it is computed, the divergence
+   D(q) measured on the weights as returned: the difference of the two values is all rounding.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def solve(scores: Any, rho: float, order: float = 2.0) -> Selection:
     -------
     Selection
         ``status`` is "uniform" (rho = 0, or all scores equal), "active" (the radius binds) or
-        "inactive" (all weight on the best). ``stats``: "gap" (dual bound minus value), "eta", "rho",
-        "divergence", "value", "effective" (1 / sum q^2).
+        "inactive" (all weight on the best). ``stats``: "gap" (dual bound minus value), "eta",
+        "rho", "divergence", "value" and "effective" (the number of atoms 1 / sum q^2).
 
     Examples
     --------

@@ -1,0 +1,151 @@
+"""Targets as factors of a label kernel: S = A A', one row of A a row of data.
+
+    two classes           A = y in {-1, 1}                    S_ij = y_i y_j
+    C > 2 classes         A = one-hot, S = 2 A A' - 1         S_ij = 1 in one class, else -1
+    regression            A = y / max|y|, a column a target   S_ij in [-1, 1]
+    `LabelKernel`         A as given
+
+Centring takes the (weighted) mean row off A, and for regression then scales to [-1, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...ops import FloatArray
+from ...rows import Block, RowSum
+from ..base import Task
+
+
+@dataclass(frozen=True)
+class LabelKernel:
+    """Any label kernel by a factor: S = A A'.
+
+    Parameters
+    ----------
+    factor : array (n_classes, r), callable or None
+        A row for each class; or a function from the targets of some rows (class indices or
+        numbers) to their rows of A; or None: the targets are A already.
+    centered : bool
+        Take the mean row off A.
+    """
+
+    factor: FloatArray | Callable[[FloatArray], FloatArray] | None = None
+    centered: bool = True
+
+    def rows(self, y: FloatArray) -> FloatArray:
+        """A for rows with these targets."""
+        if self.factor is None:
+            return y
+        if callable(self.factor):
+            return np.asarray(self.factor(y))
+        return np.asarray(self.factor)[y.astype(np.intp)]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is summed for the scores: R = (A - shift) * scale, and how sums become scores."""
+
+    task: Task
+    kernel: LabelKernel | None
+    centered: bool
+    shift: FloatArray | None = None
+    scale: FloatArray | None = None
+
+    @property
+    def _one_hot(self) -> bool:
+        return self.kernel is None and self.task.kind == "classification" and self._classes > 2
+
+    @property
+    def _classes(self) -> int:
+        return self.task.n_classes or 0
+
+    def factor(self, block: Block) -> FloatArray:
+        """A, n x r."""
+        if block.y is None:
+            raise ValueError("these rows have no targets; give y, or a source with target=...")
+        if self.kernel is not None:
+            A = self.kernel.rows(block.y)
+        elif self._one_hot:
+            A = block.y.reshape(-1, 1) == np.arange(self._classes)
+        elif self.task.kind == "classification":
+            A = 2.0 * block.y - 1.0
+        else:
+            A = block.y
+        return np.asarray(A, dtype=np.float64).reshape(block.n_rows, -1)
+
+    def __call__(self, block: Block) -> FloatArray:
+        """R, n x r."""
+        R = self.factor(block)
+        if self.shift is not None:
+            R = R - self.shift
+        return R if self.scale is None else R * self.scale
+
+    def scores(self, s: FloatArray) -> FloatArray:
+        """v_m = sum_ij S_ij phi_m(x_i) phi_m(x_j) from s = Phi' R, N x r."""
+        v = np.einsum("mc,mc->m", s, s)
+        if self._one_hot:  # 2 sum_c s_c^2 - s^2; centred sums add up to zero
+            v = 2.0 * v if self.centered else 2.0 * v - s.sum(axis=1) ** 2
+        elif self.kernel is None:
+            v = v / s.shape[1]
+        return v
+
+    @property
+    def needs_figures(self) -> bool:
+        """Is a pass over the targets needed before the scores?"""
+        return self.centered or (self.kernel is None and self.task.kind == "regression")
+
+    def fitted(self, figures: tuple[FloatArray, FloatArray, FloatArray]) -> Target:
+        """With shift and scale from `FactorFigures`."""
+        mean, low, high = figures
+        shift = mean if self.centered else None
+        scale = None
+        if self.kernel is None and self.task.kind == "regression":
+            middle = mean if self.centered else 0.0
+            most = np.maximum(np.abs(high - middle), np.abs(low - middle))
+            scale = 1.0 / np.where(most > 0, most, 1.0)
+        return Target(self.task, self.kernel, self.centered, shift, scale)
+
+
+Figures = tuple[float, Any, Any, Any]
+
+
+class FactorFigures(RowSum[Figures, tuple[FloatArray, FloatArray, FloatArray]]):
+    """The weighted mean, least and largest row of A, by column, of rows with a positive weight."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def start(self) -> Figures:
+        return 0.0, 0.0, np.inf, -np.inf
+
+    def update(self, state: Figures, block: Block) -> Figures:
+        A, w = self.target.factor(block), block.weights()
+        if not np.all(w > 0):
+            A, w = A[w > 0], w[w > 0]
+        if len(w) == 0:
+            return state
+        return self.merge(state, (float(w.sum()), w @ A, A.min(axis=0), A.max(axis=0)))
+
+    def merge(self, a: Figures, b: Figures) -> Figures:
+        return a[0] + b[0], a[1] + b[1], np.minimum(a[2], b[2]), np.maximum(a[3], b[3])
+
+    def finalise(self, state: Figures) -> tuple[FloatArray, FloatArray, FloatArray]:
+        total, sums, low, high = state
+        if total == 0.0:
+            raise ValueError(
+                "no rows with a positive weight to align with: check sample_weight, or raise "
+                "subsample."
+            )
+        return sums / total, low, high
+
+
+def as_target(target: Any, task: Task) -> Target:
+    """The target from the setting of the learner; "auto" is centred."""
+    if isinstance(target, LabelKernel):
+        return Target(task, target, target.centered)
+    return Target(task, None, target != "raw")
