@@ -6,7 +6,6 @@ once and keep what it has (`StopFit` reaches loops that have nothing to keep).
 
 from __future__ import annotations
 
-import numbers
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -46,7 +45,7 @@ class Hook:
     def __init__(
         self, callback: Callback | Sequence[Callback] | None = None, verbose: Any = 0
     ) -> None:
-        if not isinstance(verbose, numbers.Real):
+        if not isinstance(verbose, int | float | np.integer):
             raise ValueError(f"verbose must be a number (0, 1 or 2), got {verbose!r}.")
         callbacks: list[Callback] = []
         if callback is not None:
