@@ -1,4 +1,4 @@
-"""python -m benchmarks ops|stream|heads|alignment [--json FILE]: run one suite, print and keep its rows."""
+"""python -m benchmarks SUITE [--json FILE]: run one suite, print and keep its rows."""
 
 from __future__ import annotations
 

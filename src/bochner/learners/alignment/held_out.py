@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...feature_map import FeatureMap
-from ...ops import FloatArray
+from ...ops import FloatArray, single_threaded_blas
 from ...rows import Block, RowSample
 from .passes import Share
 from .targets import Target
@@ -40,7 +40,7 @@ def sample_rows(n: int | None, N: int, D: int, d: int) -> int:
     """How many rows the judging may look at."""
     if n is None:
         return MOST_ROWS
-    affordable = n * (N / D) * (d + 8.0) / (2.0 * N_RADII * (d + D + 8.0))
+    affordable = n * (N / D) * (d + 8.0) / (4.0 * N_RADII * (d + D + 8.0))
     return int(min(MOST_ROWS, max(LEAST_ROWS, affordable)))
 
 
@@ -55,18 +55,25 @@ def choose(
     if held.all() or not held.any():
         return 0, np.full(len(maps), np.nan)
     R = target(Block(sample.X, sample.y))
-    errors = np.array([_error(make()(sample.X), R, sample.weight, held) for make in maps])
+    features = (make()(sample.X) for make in maps)
+    errors = np.array([_error(phi, R, sample.weight, held) for phi in features])
     return int(np.argmin(errors)), errors
 
 
 def _error(phi: Any, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
     """The least held-out squared error over the penalties, relative to that of the mean."""
-    phi = (phi.toarray() if sparse.issparse(phi) else np.asarray(phi)).astype(np.float64)
+    phi = phi.toarray() if sparse.issparse(phi) else np.asarray(phi)
+    with single_threaded_blas():  # factorisations this small lose more to threads than they gain
+        return _least_error(phi, R, w, held)
+
+
+def _least_error(phi: FloatArray, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
     learn = ~held
-    share = w[learn, None] / w[learn].sum()
-    mean, centre = (share * phi[learn]).sum(axis=0), (share * R[learn]).sum(axis=0)
-    F, Y = phi[learn] - mean, R[learn] - centre
-    G, b = F.T @ (share * F), F.T @ (share * Y)
+    share = w[learn] / w[learn].sum()
+    mean, centre = (share.astype(phi.dtype) @ phi[learn]), share @ R[learn]
+    root = np.sqrt(share)[:, None].astype(phi.dtype)
+    F, Y = (phi[learn] - mean) * root, ((R[learn] - centre) * root).astype(phi.dtype)
+    G, b = (F.T @ F).astype(np.float64), (F.T @ Y).astype(np.float64)
     scale = max(float(np.trace(G)), 1e-300)
     G0, weight = phi[held] - mean, w[held, None]
     base = float((weight * (R[held] - centre) ** 2).sum()) or 1.0

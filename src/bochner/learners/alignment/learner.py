@@ -154,7 +154,8 @@ class _Run:
         request, n = self.request, self.source.n_rows
         D = request.n_components
         radii = judging.grid(self.n, D, self.learner.order)
-        size = judging.sample_rows(n, self.n, D, self.source.n_features)
+        used = None if n is None else int(n * self.learner.subsample)
+        size = judging.sample_rows(used, self.n, D, self.source.n_features)
         request.hook.at("radius")
         seed = int(request.rng.integers(2**62))
         sample = draw_sample(self.source, size, seed, targets=True, hook=request.hook)
