@@ -16,8 +16,8 @@ from scipy import linalg, sparse
 from ...feature_map import FeatureMap
 from ...ops import FloatArray, single_threaded_blas
 from ...rows import Block, RowSample
-from .passes import Share
-from .targets import Target
+from ..label_kernel import Target
+from ..shares import Share
 
 #: The share of rows held out, the radii tried, and the penalties of each ridge regression.
 HELD_OUT = 0.25

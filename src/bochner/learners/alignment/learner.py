@@ -14,11 +14,11 @@ from ...feature_map import FeatureMap
 from ...ops import FloatArray
 from ...rows import RowSource, draw_sample
 from ..base import Learner, Needs, Request, Selection
+from ..kept import USES, Kept, kept
+from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
+from ..shares import Share, reduced, sums
 from . import held_out as judging
 from .ball import Path, path
-from .kept import USES, Kept, kept
-from .passes import Share, reduced, sums
-from .targets import FactorFigures, LabelKernel, Target, as_target
 
 
 class Alignment(Learner):

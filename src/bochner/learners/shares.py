@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from ... import statistics
-from ...feature_map import FeatureMap
-from ...ops import FloatArray
-from ...rows import Block, Hook, RowSource, RowSum
-from ...rows.block import Array
-from ...rows.hashing import hash_rows
-from .targets import Target
+from .. import statistics
+from ..feature_map import FeatureMap
+from ..ops import FloatArray
+from ..rows import Block, Hook, RowSource, RowSum
+from ..rows.block import Array
+from ..rows.hashing import hash_rows
+from .label_kernel import Target
 
 S = TypeVar("S")
 V = TypeVar("V")

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ...ops import FloatArray
-from ...rows import Block, RowSum
-from ..base import Task
+from ..ops import FloatArray
+from ..rows import Block, RowSum
+from .base import Task
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ops import FloatArray
-from ..base import Selection
+from ..ops import FloatArray
+from .base import Selection
 
 USES = ("auto", "sample", "weight", "support", "top")
 
