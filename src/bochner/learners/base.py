@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from ..certificates import Certificate
 from ..families import Family
 from ..families.base import check_option
 from ..feature_map import FeatureMap
@@ -84,6 +85,16 @@ class Learner(BaseEstimator):
     @abstractmethod
     def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
         """A feature map with at most ``request.n_components`` columns, and how it was chosen."""
+
+    def certificate(
+        self, selection: Selection, n_rows: int, feature_bound: float, delta: float
+    ) -> Certificate | None:
+        """What is guaranteed of a selection that this learner made, at 1 - delta; None: nothing.
+
+        n_rows: the rows that it learned from; feature_bound: sup |phi|, infinite where there is
+        none. What the learner settled in `learn` it finds in ``selection.stats``.
+        """
+        return None
 
 
 def check_needs(learner: Learner, source: RowSource) -> None:

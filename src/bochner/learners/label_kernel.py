@@ -57,6 +57,13 @@ class Target:
     scale: FloatArray | None = None
 
     @property
+    def similarity(self) -> str:
+        """What S is made of: "classes", "amounts" or a "factor"."""
+        if self.kernel is not None:
+            return "factor"
+        return "classes" if self.task.kind == "classification" else "amounts"
+
+    @property
     def _one_hot(self) -> bool:
         return self.kernel is None and self.task.kind == "classification" and self._classes > 2
 

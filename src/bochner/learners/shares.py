@@ -72,6 +72,27 @@ def reduced(source: RowSource, row_sum: RowSum[S, V], share: Share | None, hook:
     return source.reduce(row_sum if share is None else OnShare(row_sum, share), hook=hook)
 
 
+class Counted(RowSum[tuple[S, int], tuple[V, int]]):
+    """A sum, and how many rows with a positive weight it is over."""
+
+    def __init__(self, inner: RowSum[S, V]) -> None:
+        self.inner = inner
+
+    def start(self) -> tuple[S, int]:
+        return self.inner.start(), 0
+
+    def update(self, state: tuple[S, int], block: Block) -> tuple[S, int]:
+        w = block.weight
+        n = block.n_rows if w is None else int(np.count_nonzero(w))
+        return self.inner.update(state[0], block), state[1] + n
+
+    def merge(self, a: tuple[S, int], b: tuple[S, int]) -> tuple[S, int]:
+        return self.inner.merge(a[0], b[0]), a[1] + b[1]
+
+    def finalise(self, state: tuple[S, int]) -> tuple[V, int]:
+        return self.inner.finalise(state[0]), state[1]
+
+
 def sums(
     source: RowSource,
     candidates: FeatureMap,
@@ -79,11 +100,12 @@ def sums(
     share: Share | None,
     held_out: Share | None,
     hook: Hook,
-) -> tuple[FloatArray, FloatArray]:
-    """Phi' R over the rows to learn from, and over all of them, each N x r."""
+) -> tuple[FloatArray, FloatArray, int]:
+    """Phi' R over the rows to learn from, and over all of them, each N x r; and how many rows."""
     coefficients = target if held_out is None else HeldApart(target, held_out)
-    s = reduced(source, statistics.ProjectSum(candidates, coefficients), share, hook)
+    row_sum = Counted(statistics.ProjectSum(candidates, coefficients))
+    s, n = reduced(source, row_sum, share, hook)
     if held_out is None:
-        return s, s
+        return s, s, n
     width = s.shape[1] // 2
-    return s[:, :width], s[:, :width] + s[:, width:]
+    return s[:, :width], s[:, :width] + s[:, width:], n

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...certificates import Certificate
+from ...families import Family
 from ...families.base import check_option
 from ...feature_map import FeatureMap
 from ...ops import FloatArray
@@ -19,6 +21,7 @@ from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
 from ..shares import Share, reduced, sums
 from . import held_out as judging
 from .ball import Path, path
+from .certified import suboptimality
 
 
 class Alignment(Learner):
@@ -88,10 +91,19 @@ class Alignment(Learner):
             radius, judged = run.best_radius()
         selection = found.at(_rho(float(radius), run.n, self.order))
         columns = kept(selection, request.n_components, self.use, request.rng)
-        stats = {**selection.stats, **judged, "radius": float(radius), "use": columns.use}
+        stats = {**selection.stats, **judged, **run.facts, "radius": float(radius)}
         assert selection.support is not None
-        stats |= {"nnz": len(selection.support), "columns": columns.columns}
+        stats |= {"nnz": len(selection.support), "columns": columns.columns, "use": columns.use}
         return run.map_of(columns), replace(selection, stats=stats, path=found)
+
+    def certificate(
+        self, selection: Selection, n_rows: int, feature_bound: float, delta: float
+    ) -> Certificate | None:
+        """Theorem 1 for the kernel in use, with every assumption that it breaks.
+
+        The rows that count are those behind the scores (``stats["rows"]``), a share of n_rows.
+        """
+        return suboptimality(selection, feature_bound, delta, float(self.order))
 
     def _check(self) -> None:
         check_option("Alignment", "use", self.use, USES)
@@ -115,6 +127,7 @@ class _Run:
     held_out: Share | None
     learned: FloatArray
     all: FloatArray
+    rows: int
 
     @classmethod
     def begin(cls, learner: Alignment, source: RowSource, request: Request) -> _Run:
@@ -137,6 +150,19 @@ class _Run:
     def n(self) -> int:
         """N, the number of candidates."""
         return self.candidates.n_features
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a certificate has to know of this fit."""
+        return {
+            "rows": self.rows,
+            "weighted": self.source.schema.weighted,
+            "subsample": float(self.learner.subsample),
+            "centered": self.target.centered,
+            "similarity": self.target.similarity,
+            "drawn": _way_of_drawing(self.request.family, self.source.n_features),
+            "draws": self.request.n_components,
+        }
 
     @property
     def path_of_all(self) -> Path:
@@ -174,6 +200,14 @@ class _Run:
         """The feature map of some candidates."""
         taken = self.candidates.take(columns.columns)
         return FeatureMap(taken.family, taken.projection, columns.weights)
+
+
+def _way_of_drawing(family: Family, n_inputs: int) -> str:
+    """Whether candidates are independent draws; "finite" where all there are can be listed."""
+    if family.n_available(n_inputs) is not None:
+        return "finite"
+    alone = family.columns_per_atom == 1 and getattr(family, "sampling", None) == "iid"
+    return "independent" if alone else "jointly"
 
 
 def _rho(radius: float, N: int, order: float) -> float:
