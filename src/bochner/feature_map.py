@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import ops
 from .families import Family
-from .ops import Columns, FloatArray, Projection
+from .ops import AnyColumns, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class FeatureMap:
     ----------
     family : Family
         With its bandwidth resolved to a number.
-    projection : Projection
+    projection : Projection or ColumnSet
         The atoms, in the form that the hot loops read.
     weights : array of M
         s_m.
@@ -46,7 +46,7 @@ class FeatureMap:
     """
 
     family: Family
-    projection: Projection
+    projection: AnyColumns
     weights: FloatArray
 
     @classmethod
@@ -70,17 +70,12 @@ class FeatureMap:
     @cached_property
     def atoms(self) -> Mapping[str, FloatArray]:
         """The parameters of the atoms, one row an atom: what `pull` differentiates by."""
-        if isinstance(self.projection.operator, Columns):
-            return {"columns": self.projection.operator.index}
-        found = {"frequencies": self.projection.operator.to_matrix()}
-        if self.projection.offsets is not None:
-            found["offsets"] = self.projection.offsets
-        return found
+        return self.projection.atoms
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """A readable name for each column."""
-        return self.family.names(self.projection)
+        return self.projection.names()
 
     def __call__(self, X: Any) -> FloatArray:
         """The features of the rows, n x M, in the dtype of X."""
@@ -112,9 +107,7 @@ class FeatureMap:
         self._check_derivative()
         R, T = (A[:, None] if A.ndim == 1 else A for A in (np.asarray(R), np.asarray(T)))
         gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T)
-        if self.projection.offsets is None:
-            del gradient["offsets"]
-        return gradient
+        return {name: gradient[name] for name in self.atoms}
 
     def _check_derivative(self) -> None:
         if not self.family.differentiable:

@@ -12,6 +12,7 @@ from .gaussian import Gaussian
 from .laplace import Laplace
 from .linear import Linear
 from .matern import Matern
+from .union import Union
 
 _BY_NAME: dict[str, type[Family]] = {
     "gaussian": Gaussian,
@@ -47,5 +48,6 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "Union",
     "as_family",
 ]

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from ..ops.projection import Columns, FloatArray, Projection
+from ..ops.column_set import AnyColumns
+from ..ops.projection import FloatArray
 from ..rows.sample import RowSample
 
 
@@ -48,7 +49,7 @@ class Family(BaseEstimator):
         return True
 
     @abstractmethod
-    def draw(self, n_columns: int, n_features: int, rng: np.random.Generator) -> Projection:
+    def draw(self, n_columns: int, n_features: int, rng: np.random.Generator) -> AnyColumns:
         """``n_columns`` columns of atoms drawn from the base measure."""
 
     @abstractmethod
@@ -65,14 +66,6 @@ class Family(BaseEstimator):
     def resolve(self, sample: RowSample | None) -> Family:
         """The same family with every data-dependent setting replaced by its value."""
         return clone(self)
-
-    def names(self, projection: Projection) -> tuple[str, ...]:
-        """A readable name for each column: cos(w12), sin(w12), relu(w7), x5."""
-        if isinstance(projection.operator, Columns):
-            return tuple(f"x{j}" for j in projection.operator.index)
-        functions = ("cos", "sin") if projection.activation == "pair" else (projection.activation,)
-        forms = range(projection.n_forms)
-        return tuple(f"{function}(w{f})" for f in forms for function in functions)
 
     def _check_count(self, n_columns: int) -> int:
         """The number of atoms behind ``n_columns`` columns."""

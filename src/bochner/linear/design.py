@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .. import ops
 from ..feature_map import FeatureMap
-from ..ops import Columns, FloatArray, Projection
+from ..ops import AnyColumns, Columns, FloatArray, Projection
 from ..rows import Block, MemorySource, RowSource
 
 Partial = TypeVar("Partial")
@@ -35,7 +35,7 @@ VIEW_BYTES = 2**28
 class Design:
     """Sums over the features of some rows; ``scale`` is s (M,), None for all ones."""
 
-    projection: Projection
+    projection: AnyColumns
     scale: FloatArray | None = None
 
     @classmethod

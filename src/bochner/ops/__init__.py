@@ -4,19 +4,28 @@
 Nothing is compiled, and numba is not even imported, before the first call.
 """
 
+from .column_set import AnyColumns, ColumnSet
+from .explicit import Explicit
 from .gram import gram
+from .mixed import Mixed
 from .pool import single_threaded_blas, usable_threads
 from .project import project
 from .projection import Columns, Dense, FloatArray, Projection, Structured
 from .pull import pull
 from .rowwise import features, fold, map_rows
+from .stack import Stack
 from .warm import first_call_seconds
 
 __all__ = [
+    "AnyColumns",
+    "ColumnSet",
     "Columns",
     "Dense",
+    "Explicit",
     "FloatArray",
+    "Mixed",
     "Projection",
+    "Stack",
     "Structured",
     "features",
     "first_call_seconds",

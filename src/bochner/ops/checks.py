@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .column_set import AnyColumns
 from .projection import DIFFERENTIABLE, FloatArray, Projection
 from .tiles import Rows
 
 
-def rows_of(X: Any, p: Projection) -> Rows:
+def rows_of(X: Any, p: AnyColumns) -> Rows:
     """X as rows that fit the projection."""
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import checks, linear, pool
+from .column_set import AnyColumns
 from .projection import Columns, FloatArray, Projection
 from .pull import derivative as derivative_of
 from .rowwise import features
@@ -27,7 +28,7 @@ PARTIAL_BYTES = 16 << 20
 
 def gram(
     X: Any,
-    p: Projection,
+    p: AnyColumns,
     w: FloatArray | None = None,
     *,
     derivative: bool = False,
@@ -42,9 +43,9 @@ def gram(
     rows = checks.rows_of(X, p)
     w = checks.row_weights(w, rows.n)
     out = checks.total(out, (p.n_columns, p.n_columns))
-    if derivative and p.activation == "identity":
+    if derivative and isinstance(p, Projection) and p.activation == "identity":
         out += p.scale**2 * (rows.n if w is None else float(np.sum(w, dtype=np.float64)))
-    elif _is_sparse_columns(rows, p):
+    elif isinstance(p, Projection) and _is_sparse_columns(rows, p):
         out += _sparse_gram(rows, p, w)
     else:
         _add_panels(rows, derivative_of(p) if derivative else p, w, out, threads)
@@ -52,7 +53,7 @@ def gram(
 
 
 def _add_panels(
-    rows: Rows, p: Projection, w: FloatArray | None, out: FloatArray, threads: int | None
+    rows: Rows, p: AnyColumns, w: FloatArray | None, out: FloatArray, threads: int | None
 ) -> None:
     if linear.is_plain(rows, p):
         _add_products(rows, w, out, threads)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from . import pool
+from .column_set import AnyColumns, ColumnSet
 from .projection import Columns, FloatArray, Projection
 from .tiles import TASKS, TILE_ROWS, Rows, cut, row_chunks
 
 
-def is_plain(rows: Rows, p: Projection) -> bool:
+def is_plain(rows: Rows, p: AnyColumns) -> bool:
     """Whether the features are the rows themselves: dense, all columns in order, unscaled."""
+    if isinstance(p, ColumnSet):
+        return False
     op = p.operator
     return (
         p.activation == "identity"

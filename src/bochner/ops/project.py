@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import checks, linear, pool
+from .column_set import AnyColumns, ColumnSet
 from .projection import FloatArray, Projection
 from .tasks import Worker, columns_per_form, tasks
 from .tiles import FormTile, Rows
@@ -18,7 +19,7 @@ from .tiles import FormTile, Rows
 
 def project(
     X: Any,
-    p: Projection,
+    p: AnyColumns,
     R: FloatArray,
     *,
     out: FloatArray | None = None,
@@ -28,6 +29,9 @@ def project(
     rows = checks.rows_of(X, p)
     R = checks.thin(R, "R", rows.n, "row of X")
     out = checks.total(out, (p.n_columns, R.shape[1]))
+    if isinstance(p, ColumnSet):
+        out += p.project(rows, R, threads)
+        return out
     if p.activation == "identity":
         return linear.project(rows, p, R, out, threads)
     todo = tasks(rows, p, out.nbytes)

@@ -12,7 +12,8 @@ column 2f is ``scale * cos(z_f)``, column 2f + 1 is ``scale * sin(z_f)``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -135,6 +136,25 @@ class Projection:
     @property
     def n_columns(self) -> int:
         return 2 * self.n_forms if self.activation == "pair" else self.n_forms
+
+    @property
+    def atoms(self) -> Mapping[str, FloatArray]:
+        """The parameters of the forms, one row a form."""
+        if isinstance(self.operator, Columns):
+            return {"columns": self.operator.index}
+        found = {"frequencies": self.operator.to_matrix()}
+        return found if self.offsets is None else {**found, "offsets": self.offsets}
+
+    def names(self) -> tuple[str, ...]:
+        """A readable name for each column: cos(w12), sin(w12), relu(w7), x5."""
+        if isinstance(self.operator, Columns):
+            return tuple(f"x{j}" for j in self.operator.index)
+        functions = ("cos", "sin") if self.activation == "pair" else (self.activation,)
+        return tuple(f"{name}(w{f})" for f in range(self.n_forms) for name in functions)
+
+    def scaled(self, factor: float) -> Projection:
+        """Every column times a number."""
+        return replace(self, scale=self.scale * factor)
 
     def take(self, columns: NDArray[np.intp]) -> Projection:
         """The projection with these columns only, in this order.

@@ -6,18 +6,30 @@ one sweep, and one product back to the columns of X. The definition is ``referen
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from . import checks, linear, pool
-from .projection import FloatArray, Projection
+from .column_set import AnyColumns, ColumnSet
+from .projection import DIFFERENTIABLE, FloatArray, Projection
 from .tasks import Worker, tasks
 from .tiles import FormTile, Rows
 
 
-def derivative(p: Projection) -> Projection:
+def is_differentiable(p: AnyColumns) -> bool:
+    """Can `pull` move the atoms of these columns?"""
+    return p.differentiable if isinstance(p, ColumnSet) else p.activation in DIFFERENTIABLE
+
+
+@overload
+def derivative(p: Projection) -> Projection: ...
+@overload
+def derivative(p: ColumnSet) -> ColumnSet: ...
+def derivative(p: AnyColumns) -> AnyColumns:
     """d phi / dz as a projection itself: cos' z = cos(z + pi/2), and the same turn for a pair."""
+    if isinstance(p, ColumnSet):
+        return p.slope()
     checks.differentiable(p)
     if p.activation in ("cos", "pair"):
         offsets = np.zeros(p.n_forms) if p.offsets is None else np.asarray(p.offsets, np.float64)
@@ -29,7 +41,7 @@ def derivative(p: Projection) -> Projection:
 
 def pull(
     X: Any,
-    p: Projection,
+    p: AnyColumns,
     R: FloatArray,
     T: FloatArray,
     *,
@@ -41,6 +53,8 @@ def pull(
     R = checks.thin(R, "R", rows.n, "row of X")
     T = checks.thin(T, "T", p.n_columns, "column of the features")
     checks.same_width(R, T)
+    if isinstance(p, ColumnSet):
+        return _pull_set(p, rows, R, T, out, threads)
     checks.differentiable(p)
     given = out or {}
     frequencies = checks.total(given.get("frequencies"), (p.n_forms, p.n_inputs))
@@ -54,6 +68,23 @@ def pull(
     result = given if out is not None else {}
     result.update(frequencies=frequencies, offsets=offsets)
     return result
+
+
+def _pull_set(
+    p: ColumnSet,
+    rows: Rows,
+    R: FloatArray,
+    T: FloatArray,
+    out: dict[str, FloatArray] | None,
+    threads: int | None,
+) -> dict[str, FloatArray]:
+    found = p.pull(rows, R, T, threads)
+    if out is None:
+        return found
+    for name, part in found.items():
+        checks.total(out.setdefault(name, np.zeros(part.shape)), part.shape)
+        out[name] += part
+    return out
 
 
 def _pull_tiles(

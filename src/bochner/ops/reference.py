@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .column_set import AnyColumns, ColumnSet
 from .projection import DIFFERENTIABLE, Columns, FloatArray, Projection
 
 
@@ -65,8 +66,10 @@ def _derivative(z: FloatArray, p: Projection) -> FloatArray:
             return np.full_like(z, p.scale)
 
 
-def features(X: Any, p: Projection) -> FloatArray:
+def features(X: Any, p: AnyColumns) -> FloatArray:
     """phi_m(x_i), n x M."""
+    if isinstance(p, ColumnSet):
+        return p.define((X.toarray() if sparse.issparse(X) else np.asarray(X)).astype(np.float64))
     return _activate(_forms(X, p), p)
 
 

@@ -7,21 +7,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from . import checks, linear, pool
-from .projection import FloatArray, Projection
+from .column_set import AnyColumns, ColumnSet
+from .projection import FloatArray
 from .tasks import Worker, tasks
-from .tiles import TASKS, FormTile, cut, form_tiles, row_chunks
+from .tiles import TASKS, FormTile, Rows, cut, form_tiles, row_chunks
 
 Partial = TypeVar("Partial")
+#: Writes the features of some rows into a buffer and returns the part it wrote.
+Fill: TypeAlias = Callable[[slice, FloatArray], FloatArray]
 
 
 def features(
     X: Any,
-    p: Projection,
+    p: AnyColumns,
     *,
     column_scale: FloatArray | None = None,
     out: FloatArray | None = None,
@@ -31,6 +34,9 @@ def features(
     rows = checks.rows_of(X, p)
     scale = _column_scale(column_scale, p).astype(rows.dtype)
     out = checks.written(out, (rows.n, p.n_columns), rows.dtype)
+    if isinstance(p, ColumnSet):
+        p.write(rows, scale, out, threads)
+        return out
 
     def task(item: tuple[FormTile, slice]) -> None:
         tile, chunk = item
@@ -42,15 +48,17 @@ def features(
     return out
 
 
-def _column_scale(column_scale: FloatArray | None, p: Projection) -> FloatArray:
+def _column_scale(column_scale: FloatArray | None, p: AnyColumns) -> FloatArray:
+    """What the values of columns are multiplied by; a `ColumnSet` knows its own scale."""
+    own = 1.0 if isinstance(p, ColumnSet) else p.scale
     if column_scale is None:
-        return np.full(p.n_columns, p.scale)
+        return np.full(p.n_columns, own)
     given = np.asarray(column_scale, np.float64)
     if given.shape != (p.n_columns,):
         raise ValueError(
             f"column_scale has shape {given.shape}, expected ({p.n_columns},): one per feature"
         )
-    return p.scale * given
+    return own * given
 
 
 def _store(out: FloatArray, positions: Any, phi: FloatArray, scale: FloatArray) -> None:
@@ -61,10 +69,12 @@ def _store(out: FloatArray, positions: Any, phi: FloatArray, scale: FloatArray) 
         out[:, positions] = phi * scale[positions]
 
 
-def map_rows(X: Any, p: Projection, T: FloatArray, *, threads: int | None = None) -> FloatArray:
+def map_rows(X: Any, p: AnyColumns, T: FloatArray, *, threads: int | None = None) -> FloatArray:
     """phi(x_i) T, an n x C array in X's dtype."""
     rows = checks.rows_of(X, p)
     T = checks.thin(T, "T", p.n_columns, "column of the features").astype(np.float64)
+    if isinstance(p, ColumnSet):
+        return p.map_rows(rows, T, threads).astype(rows.dtype)
     if p.activation == "identity" and (V := linear.back(p, T)) is not None:
         return linear.map_rows(rows, p, V, T, threads)
     scaled = (p.scale * T).astype(rows.dtype)
@@ -86,7 +96,7 @@ def map_rows(X: Any, p: Projection, T: FloatArray, *, threads: int | None = None
 
 def fold(
     X: Any,
-    p: Projection,
+    p: AnyColumns,
     visit: Callable[[FloatArray, slice], Partial],
     merge: Callable[[Partial, Partial], Partial],
     *,
@@ -101,16 +111,15 @@ def fold(
     """
     rows = checks.rows_of(X, p)
     plain = column_scale is None and linear.is_plain(rows, p)
+    fill = _filler(rows, p, _column_scale(column_scale, p).astype(rows.dtype))
     step = max(16, chunk_bytes // max(1, p.n_columns * rows.dtype.itemsize) // 16 * 16)
-    scale = _column_scale(column_scale, p).astype(rows.dtype)
-    tiles = [] if plain else form_tiles(p, rows.dtype)
 
     def task(group: slice) -> Partial:
-        workers = [Worker(rows, p, tile, step) for tile in tiles]
+        fill_here = None if plain else fill(step)
         buffer = np.empty((0 if plain else min(step, rows.n), p.n_columns), rows.dtype)
         total: list[Partial] = []
         for at in cut(group.start, group.stop, step) or [group]:
-            phi = rows.dense(at) if plain else _fill(buffer, workers, at, scale)
+            phi = rows.dense(at) if fill_here is None else fill_here(at, buffer)
             part = visit(phi, at)
             total = [merge(total[0], part) if total else part]
         return total[0]
@@ -120,6 +129,25 @@ def fold(
     for other in others:
         first = merge(first, other)
     return first
+
+
+def _filler(rows: Rows, p: AnyColumns, scale: FloatArray) -> Callable[[int], Fill]:
+    """Makes, for a task with steps of so many rows, what writes features into its buffer."""
+
+    def of_set(step: int) -> Fill:
+        def fill(at: slice, buffer: FloatArray) -> FloatArray:
+            phi = buffer[: at.stop - at.start]
+            features(rows.X[at], p, column_scale=scale, out=phi, threads=1)
+            return phi
+
+        return fill
+
+    def of_projection(step: int) -> Fill:
+        assert not isinstance(p, ColumnSet)
+        workers = [Worker(rows, p, tile, step) for tile in form_tiles(p, rows.dtype)]
+        return lambda at, buffer: _fill(buffer, workers, at, scale)
+
+    return of_set if isinstance(p, ColumnSet) else of_projection
 
 
 def _fill(buffer: FloatArray, workers: list[Worker], rows: slice, scale: FloatArray) -> FloatArray:

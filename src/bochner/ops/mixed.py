@@ -1,0 +1,126 @@
+"""Groups of columns added up to one column each: one learned similarity per landmark.
+
+phi_l(x) = sum_k mix_lk base_{l K + k}(x)        l = 1 .. L, K columns of the base in a group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import pool
+from .column_set import ColumnSet
+from .projection import FloatArray, Projection
+from .tasks import Worker
+from .tiles import TASKS, Rows, form_tiles, row_chunks
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(ColumnSet):
+    """L columns, each the sum of K columns of ``base`` (L K of them) with weights ``mix``, L x K.
+
+    The n x L K matrix is never made: a tile of base columns is added up while it is in cache.
+    """
+
+    base: Projection
+    mix: FloatArray
+    label: str = "landmark"
+
+    @property
+    def n_inputs(self) -> int:
+        return self.base.n_inputs
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.mix.shape[0])
+
+    @property
+    def atoms(self) -> Mapping[str, FloatArray]:
+        """Those of the base, and the weights they are mixed with."""
+        return {**self.base.atoms, "mix": self.mix}
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"{self.label}{column}" for column in range(self.n_columns))
+
+    def take(self, columns: NDArray[np.intp]) -> Mixed:
+        columns, K = np.asarray(columns, dtype=np.intp), self.mix.shape[1]
+        inner = (columns[:, None] * K + np.arange(K)).reshape(-1)
+        return Mixed(self.base.take(inner), self.mix[columns], self.label)
+
+    def scaled(self, factor: float) -> Mixed:
+        return Mixed(self.base, factor * self.mix, self.label)
+
+    def define(self, X: FloatArray) -> FloatArray:
+        from . import reference
+
+        phi = reference.features(X, self.base).reshape(len(X), *self.mix.shape)
+        return np.einsum("nlk,lk->nl", phi, self.mix)
+
+    def write(self, rows: Rows, scale: FloatArray, out: FloatArray, threads: int | None) -> None:
+        mix = (self.base.scale * scale[:, None] * self.mix).reshape(-1)
+        K = self.mix.shape[1]
+        tiles = form_tiles(self.base, rows.dtype)
+
+        def task(chunk: slice) -> None:
+            total = np.zeros((chunk.stop - chunk.start, self.n_columns))
+            for tile in tiles:
+                worker = Worker(rows, self.base, tile)
+                columns = np.arange(self.base.n_columns)[worker.positions]
+                first, block = _block(columns, mix, K, rows.dtype)
+                for at, phi in worker.columns(chunk):
+                    here = slice(at.start - chunk.start, at.stop - chunk.start)
+                    total[here, first : first + block.shape[1]] += phi @ block
+            out[chunk] = total
+
+        step = max(256, (16 << 20) // (8 * max(1, self.n_columns)))  # totals stay small
+        grains = max(TASKS // 4, -(-rows.n // step))
+        pool.run(task, row_chunks(rows.n, grains, 256), threads)
+
+    def project(self, rows: Rows, R: FloatArray, threads: int | None) -> FloatArray:
+        from .project import project
+
+        sums = project(rows.X, self.base, R, threads=threads)
+        return np.einsum("lkc,lk->lc", sums.reshape(*self.mix.shape, R.shape[1]), self.mix)
+
+    def map_rows(self, rows: Rows, T: FloatArray, threads: int | None) -> FloatArray:
+        from .rowwise import map_rows
+
+        return map_rows(rows.X, self.base, self._spread(T), threads=threads).astype(np.float64)
+
+    @property
+    def differentiable(self) -> bool:
+        from .pull import is_differentiable
+
+        return is_differentiable(self.base)
+
+    def pull(
+        self, rows: Rows, R: FloatArray, T: FloatArray, threads: int | None
+    ) -> dict[str, FloatArray]:
+        """With respect to the atoms of the base and to how they are mixed."""
+        from .project import project
+        from .pull import pull
+
+        found = pull(rows.X, self.base, R, self._spread(T), threads=threads)
+        sums = project(rows.X, self.base, R, threads=threads)
+        by_group = sums.reshape(*self.mix.shape, R.shape[1])
+        found["mix"] = np.einsum("lkc,lc->lk", by_group, np.asarray(T, np.float64))
+        return {name: found[name] for name in self.atoms}
+
+    def _spread(self, T: FloatArray) -> FloatArray:
+        """The coefficients of the base's columns behind those of the mixed ones."""
+        T = np.asarray(T, np.float64)
+        return np.asarray((self.mix[:, :, None] * T[:, None, :]).reshape(-1, T.shape[1]))
+
+
+def _block(
+    columns: NDArray[np.intp], mix: FloatArray, K: int, dtype: np.dtype[np.generic]
+) -> tuple[int, FloatArray]:
+    """The first group that these columns of the base belong to, and their part of the mixing."""
+    groups = columns // K
+    first = int(groups.min())
+    block = np.zeros((len(columns), int(groups.max()) - first + 1), dtype)
+    block[np.arange(len(columns)), groups - first] = mix[columns]
+    return first, block
