@@ -102,7 +102,7 @@ class Union(Family):
 
     @property
     def columns_per_atom(self) -> int:
-        return min(family.columns_per_atom for family in self.members)
+        return max(family.columns_per_atom for family in self.members)
 
     @property
     def bound(self) -> float:
@@ -181,24 +181,16 @@ class Union(Family):
                     'asked for; make them the same, or use counts="auto".'
                 )
             return given, given.astype(np.float64)
-        members = self.members
-        available = [family.n_available(d) for family in members]
-        counts = _shared(N, available)
-        free = [p for p, n in enumerate(available) if n is None]
-        if not free:
+        counts = _shared(N, [family.n_available(d) for family in self.members])
+        free = np.array([f.n_available(d) is None for f in self.members])
+        if not free.any():
             return counts, counts.astype(np.float64)
+        width = self.columns_per_atom
+        largest = int(np.argmax(counts))
+        counts[largest] -= -(N - int(counts.sum())) % width  # whole atoms for the others
         rest = N - int(counts.sum())
-        expected = counts.astype(np.float64)
-        expected[free] = rest / len(free)
-        counts[free] = rest // len(free)
-        widths = np.array([members[p].columns_per_atom for p in free])
-        counts[free] -= counts[free] % widths
-        _by_lot(counts, np.array(free), widths, N - int(counts.sum()), rng)
-        if counts.sum() != N:
-            raise ValueError(
-                f"Union cannot share {N} columns among its families: pair forms make two columns "
-                f"a frequency. Ask for {N - 1} or {N + 1}."
-            )
+        expected = np.where(free, rest / free.sum(), counts)
+        counts[free] = _by_lot(rest // width, int(free.sum()), rng) * width
         return counts, expected
 
     def _shares(self) -> FloatArray:
@@ -273,20 +265,8 @@ def _shared(N: int, available: Sequence[int | None]) -> NDArray[np.intp]:
     return counts
 
 
-def _by_lot(
-    counts: NDArray[np.intp],
-    free: NDArray[np.intp],
-    widths: NDArray[np.intp],
-    left: int,
-    rng: np.random.Generator,
-) -> None:
-    """Hand out what is left, an atom at a time, to families in random order."""
-    order = rng.permutation(len(free))
-    while left > 0:
-        fits = [i for i in order if widths[i] <= left]
-        if not fits:
-            return
-        for i in fits:
-            if widths[i] <= left:
-                counts[free[i]] += widths[i]
-                left -= int(widths[i])
+def _by_lot(atoms: int, families: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Equal shares of some atoms; those left over go to different families, by lot."""
+    counts = np.full(families, atoms // families, dtype=np.intp)
+    counts[rng.permutation(families)[: atoms % families]] += 1
+    return counts
