@@ -11,8 +11,8 @@ SRC = Path(__file__).parents[1] / "src" / "bochner"
 
 # In the order of DESIGN: a room may import itself and anything further to the right.
 ORDER = [
-    {"__main__", "checkup", "cli", "report", "experiments"},
-    {"estimators"},
+    {"__main__", "cli", "report", "experiments"},
+    {"checkup", "estimators"},
     {"search"},
     {"learners"},
     {"linear", "certificates"},
@@ -20,6 +20,7 @@ ORDER = [
     {"feature_map"},
     {"families"},
     {"ops"},
+    {"datasets"},
     {"rows"},
 ]
 RANK = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
@@ -75,6 +76,7 @@ IMPORT_ALL = """
 import bochner
 from bochner import FeatureMap, KernelClassifier, KernelRegressor, LearnedFeatures, doctor, scan
 import bochner.families, bochner.learners, bochner.linear, bochner.rows, bochner.statistics
+import bochner.datasets, bochner.experiments
 """
 
 

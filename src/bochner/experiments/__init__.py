@@ -1,0 +1,41 @@
+"""The papers' experiments, one description each: ``python -m bochner.experiments NAME``.
+
+An experiment lists trials (which rows, which methods, what the paper printed); `run` measures
+them and gives a table "ours / paper"; ``docs/experiments.md`` says how to add one.
+"""
+
+from __future__ import annotations
+
+from .describe import Experiment, Figure, Method, Outcome, Picture, SizeOf, Trial
+from .find import find, names
+from .heads import Penalised
+from .methods import Features, Model
+from .result import Line, Result
+from .run import run
+from .scores import ERROR_PERCENT, RMSE, Score
+from .splits import Split, by_group, official, shuffled
+
+__all__ = [
+    "ERROR_PERCENT",
+    "RMSE",
+    "Experiment",
+    "Features",
+    "Figure",
+    "Line",
+    "Method",
+    "Model",
+    "Outcome",
+    "Penalised",
+    "Picture",
+    "Result",
+    "Score",
+    "SizeOf",
+    "Split",
+    "Trial",
+    "by_group",
+    "find",
+    "names",
+    "official",
+    "run",
+    "shuffled",
+]

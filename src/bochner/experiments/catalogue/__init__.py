@@ -1,0 +1,1 @@
+"""One module an experiment, called as the experiment is; a leading underscore hides a helper."""
