@@ -2,6 +2,16 @@
 
 from .alignment import Alignment
 from .base import Learner, Needs, Selection, as_learner, check_needs
+from .pseudo_posterior import PseudoPosterior
 from .uniform import Uniform
 
-__all__ = ["Alignment", "Learner", "Needs", "Selection", "Uniform", "as_learner", "check_needs"]
+__all__ = [
+    "Alignment",
+    "Learner",
+    "Needs",
+    "PseudoPosterior",
+    "Selection",
+    "Uniform",
+    "as_learner",
+    "check_needs",
+]

@@ -116,9 +116,14 @@ def check_needs(learner: Learner, source: RowSource) -> None:
 def as_learner(learner: Any) -> Learner:
     """A learner from a learner or its name."""
     from .alignment import Alignment
+    from .pseudo_posterior import PseudoPosterior
     from .uniform import Uniform
 
-    by_name: dict[str, type[Learner]] = {"uniform": Uniform, "alignment": Alignment}
+    by_name: dict[str, type[Learner]] = {
+        "uniform": Uniform,
+        "alignment": Alignment,
+        "pseudo_posterior": PseudoPosterior,
+    }
     if isinstance(learner, Learner):
         return learner
     if not isinstance(learner, str):

@@ -64,7 +64,8 @@ class Target:
         return "classes" if self.task.kind == "classification" else "amounts"
 
     @property
-    def _one_hot(self) -> bool:
+    def one_hot(self) -> bool:
+        """Is A one column a class, with S = 2 A A' - 1?"""
         return self.kernel is None and self.task.kind == "classification" and self._classes > 2
 
     @property
@@ -77,7 +78,7 @@ class Target:
             raise ValueError("these rows have no targets; give y, or a source with target=...")
         if self.kernel is not None:
             A = self.kernel.rows(block.y)
-        elif self._one_hot:
+        elif self.one_hot:
             A = block.y.reshape(-1, 1) == np.arange(self._classes)
         elif self.task.kind == "classification":
             A = 2.0 * block.y - 1.0
@@ -95,11 +96,19 @@ class Target:
     def scores(self, s: FloatArray) -> FloatArray:
         """v_m = sum_ij S_ij phi_m(x_i) phi_m(x_j) from s = Phi' R, N x r."""
         v = np.einsum("mc,mc->m", s, s)
-        if self._one_hot:  # 2 sum_c s_c^2 - s^2; centred sums add up to zero
+        if self.one_hot:  # 2 sum_c s_c^2 - s^2; centred sums add up to zero
             v = 2.0 * v if self.centered else 2.0 * v - s.sum(axis=1) ** 2
         elif self.kernel is None:
             v = v / s.shape[1]
         return v
+
+    def own(self, block: Block) -> FloatArray:
+        """S_ii of each row."""
+        R = self(block)
+        square = np.einsum("ic,ic->i", R, R)
+        if self.one_hot:
+            return 2.0 * square if self.centered else square
+        return square if self.kernel is not None else square / R.shape[1]
 
     @property
     def needs_figures(self) -> bool:

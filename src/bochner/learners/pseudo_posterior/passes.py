@@ -1,0 +1,115 @@
+"""One pass for the losses: frequency sums, and beside them how many rows went in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from ... import statistics
+from ...feature_map import FeatureMap
+from ...ops import FloatArray, Projection
+from ...rows import Block, Hook, RowSource, RowSum
+from ...rows.block import Array
+from ..label_kernel import Target
+from ..shares import HeldApart, Share
+from .losses import losses
+
+State: TypeAlias = tuple["FloatArray | None", Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """s = sum_j w_j phi_m(x_j) R_j over pair columns, n = sum_j w_j, own = sum_j w_j lambda_jj."""
+
+    target: Target
+    scale: float
+    s: FloatArray
+    n: float
+    own: float
+
+    def __add__(self, other: Sums) -> Sums:
+        both = (self.s + other.s, self.n + other.n, self.own + other.own)
+        return Sums(self.target, self.scale, *both)
+
+    @property
+    def losses(self) -> FloatArray:
+        """L_m of each frequency."""
+        S = (self.s[0::2] + 1j * self.s[1::2]) / self.scale
+        similarity = "classes" if self.target.one_hot else "factor"
+        return losses(S, self.n, similarity=similarity, own=self.own)
+
+
+class LossSum(RowSum[State, "tuple[FloatArray, Array]"]):
+    """Frequency sums and (n, own, A'w) in one pass; of a held-out share apart, if any."""
+
+    def __init__(self, pairs: FeatureMap, target: Target, held_out: Share | None) -> None:
+        coefficients = target if held_out is None else HeldApart(target, held_out)
+        self.inner = statistics.ProjectSum(pairs, coefficients)
+        self.target, self.held_out = target, held_out
+
+    def start(self) -> State:
+        return self.inner.start(), np.zeros((2, 1))
+
+    def update(self, state: State, block: Block) -> State:
+        w, own = block.weights(), self.target.own(block)
+        held = np.zeros(len(w)) if self.held_out is None else self.held_out.mask(block.X) * 1.0
+        figures = np.column_stack([w, w * own, w[:, None] * self.target.factor(block)])
+        counted = np.stack([1.0 - held, held]) @ figures
+        return self.inner.update(state[0], block), state[1] + counted
+
+    def merge(self, a: State, b: State) -> State:
+        return self.inner.merge(a[0], b[0]), a[1] + b[1]
+
+    def finalise(self, state: State) -> tuple[FloatArray, Array]:
+        return self.inner.finalise(state[0]), state[1]
+
+
+def loss_sums(
+    source: RowSource, pairs: FeatureMap, target: Target, held_out: Share | None, hook: Hook
+) -> tuple[Sums, Sums]:
+    """Sums over the rows to learn from, and over all of them, from one pass."""
+    s, counts = source.reduce(LossSum(pairs, target, held_out), hook=hook)
+    check_classes(target, counts.sum(axis=0))
+    scale = float(pairs.projection.scale)
+    if held_out is None:
+        found = Sums(target, scale, s, float(counts[0, 0]), float(counts[0, 1]))
+        return found, found
+    width = s.shape[1] // 2
+    learned, held = (
+        Sums(target, scale, s[:, k * width : (k + 1) * width], float(n), float(own))
+        for k, (n, own) in enumerate(counts[:, :2])
+    )
+    return learned, learned + held
+
+
+def check_classes(target: Target, counts: Array) -> None:
+    """Two classes at least, two rows in each: below that a mean over pairs does not exist."""
+    if target.task.kind != "classification" or target.kernel is not None:
+        return
+    rows = counts[2:]
+    if not target.one_hot:
+        rows = np.array([counts[0] - rows[0], counts[0] + rows[0]]) / 2.0
+    few = [c for c in range(len(rows)) if rows[c] < 1.0 + 1e-9]
+    if (target.task.n_classes or 0) < 2 or counts[0] in rows:
+        raise ValueError(
+            "all rows are of one class, so there is nothing to align with; give rows of two "
+            "classes at least."
+        )
+    if few:
+        raise ValueError(
+            f"the class with index {few[0]} has one row, so there is no pair within it to align; "
+            "give it another row, merge it with another class, or leave it out."
+        )
+
+
+def as_pairs(projection: Projection, who: str) -> Projection:
+    """(cos w.x, sin w.x) of every frequency, whatever form its columns have."""
+    if projection.activation not in ("cos", "pair"):
+        raise ValueError(
+            f"{who} weighs the frequencies of a translation-invariant kernel, but these features "
+            f"are {projection.activation!r}: use a Fourier family (Gaussian, Laplace, Cauchy, "
+            "Matern), or the learner Alignment, which takes any features."
+        )
+    return Projection(projection.operator, "pair", projection.scale)
