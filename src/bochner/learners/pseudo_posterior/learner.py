@@ -17,7 +17,7 @@ from ..base import Learner, Needs, Request, Selection
 from ..kept import kept
 from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
 from ..shares import Share
-from .passes import Sums, as_pairs, loss_sums
+from .passes import Sums, loss_sums
 from .posterior import PosteriorPath, check_beta
 from .similarity import TargetMoments
 
@@ -116,13 +116,11 @@ class _Run:
         rng, hook, family = request.rng, request.hook, request.family
         seed = int(rng.integers(2**62))
         projection = family.draw(request.n_candidates, source.n_features, rng)
-        pairs = as_pairs(projection, "PseudoPosterior")
+        candidates = FeatureMap(family, projection, np.ones(projection.n_columns))
         held_out = Share(seed, judging.HELD_OUT) if isinstance(learner.beta, str) else None
         target = _target(learner.target, source, request)
         hook.at("losses")
-        ones = np.ones(pairs.n_columns)
-        sums = loss_sums(source, FeatureMap(family, pairs, ones), target, held_out, hook)
-        candidates = FeatureMap(family, projection, np.ones(projection.n_columns))
+        sums = loss_sums(source, candidates, target, held_out, hook)
         return cls(learner, source, request, candidates, held_out, *sums)
 
     @property

@@ -9,12 +9,12 @@ import numpy as np
 
 from ... import statistics
 from ...feature_map import FeatureMap
-from ...ops import FloatArray, Projection
+from ...ops import AnyColumns, FloatArray, Projection
 from ...rows import Block, Hook, RowSource, RowSum
 from ...rows.block import Array
 from ..label_kernel import Target
 from ..shares import HeldApart, Share
-from .losses import losses
+from .losses import check_rows, losses
 
 State: TypeAlias = tuple["FloatArray | None", Array]
 
@@ -67,12 +67,15 @@ class LossSum(RowSum[State, "tuple[FloatArray, Array]"]):
 
 
 def loss_sums(
-    source: RowSource, pairs: FeatureMap, target: Target, held_out: Share | None, hook: Hook
+    source: RowSource, fm: FeatureMap, target: Target, held_out: Share | None, hook: Hook
 ) -> tuple[Sums, Sums]:
-    """Sums over the rows to learn from, and over all of them, from one pass."""
-    s, counts = source.reduce(LossSum(pairs, target, held_out), hook=hook)
+    """Sums over the rows to learn from, and over all of them, from one pass; fm: candidates."""
+    pairs = as_pairs(fm.projection, "PseudoPosterior")
+    inner = FeatureMap(fm.family, pairs, np.ones(pairs.n_columns))
+    s, counts = source.reduce(LossSum(inner, target, held_out), hook=hook)
+    check_rows(counts[:, 0].sum())
     check_classes(target, counts.sum(axis=0))
-    scale = float(pairs.projection.scale)
+    scale = float(pairs.scale)
     if held_out is None:
         found = Sums(target, scale, s, float(counts[0, 0]), float(counts[0, 1]))
         return found, found
@@ -104,12 +107,13 @@ def check_classes(target: Target, counts: Array) -> None:
         )
 
 
-def as_pairs(projection: Projection, who: str) -> Projection:
+def as_pairs(columns: AnyColumns, who: str) -> Projection:
     """(cos w.x, sin w.x) of every frequency, whatever form its columns have."""
-    if projection.activation not in ("cos", "pair"):
+    if not isinstance(columns, Projection) or columns.activation not in ("cos", "pair"):
+        kind = getattr(columns, "activation", type(columns).__name__)
         raise ValueError(
             f"{who} weighs the frequencies of a translation-invariant kernel, but these features "
-            f"are {projection.activation!r}: use a Fourier family (Gaussian, Laplace, Cauchy, "
-            "Matern), or the learner Alignment, which takes any features."
+            f"are {kind!r}: use a Fourier family (Gaussian, Laplace, Cauchy, Matern), or the "
+            "learner Alignment, which takes any features."
         )
-    return Projection(projection.operator, "pair", projection.scale)
+    return Projection(columns.operator, "pair", columns.scale)
