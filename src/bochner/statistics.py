@@ -8,12 +8,14 @@ weights, R the row coefficients n x C, T the column coefficients M x C.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from . import ops
 from .feature_map import FeatureMap
-from .ops import FloatArray
+from .ops import Dense, FloatArray, Projection
 from .rows import Block, Hook, RowSource, RowState, RowSum
 
 #: Row coefficients of a block, n x C, from its targets and state (weights are applied for you).
@@ -94,6 +96,49 @@ class PullSum(RowSum["dict[str, FloatArray]", "dict[str, FloatArray]"]):
         return state
 
 
+Moments: TypeAlias = "tuple[FloatArray, FloatArray]"
+
+
+@dataclass(frozen=True, eq=False)
+class Potential:
+    """v(w_f) = |sum_i r_i exp(i w_f.x_i)|^2 (F) and its gradient by w_f (F x d)."""
+
+    value: FloatArray
+    gradient: FloatArray
+
+
+class PotentialSum(RowSum["Moments | None", Potential]):
+    """The Fourier potential at many frequencies and its gradient, from one visit of the rows.
+
+    With c + i s = sum_i r_i exp(i w.x_i):  v = c^2 + s^2,  grad v = 2 (c grad c + s grad s),
+    where grad c = -sum_i r_i sin(w.x_i) x_i and grad s = sum_i r_i cos(w.x_i) x_i are sums, too.
+    """
+
+    def __init__(self, frequencies: FloatArray, coefficients: Coefficients) -> None:
+        self.waves = Projection(Dense(frequencies), "pair")
+        self.coefficients = coefficients
+
+    def start(self) -> Moments | None:
+        return None
+
+    def update(self, state: Moments | None, block: Block) -> Moments | None:
+        r = weigh(self.coefficients(block), block)
+        return self.merge(state, ops.moments(block.X, self.waves, r))
+
+    def merge(self, a: Moments | None, b: Moments | None) -> Moments | None:
+        if a is None or b is None:
+            return b if a is None else a
+        return a[0] + b[0], a[1] + b[1]
+
+    def finalise(self, state: Moments | None) -> Potential:
+        if state is None:
+            raise ValueError("the source holds no rows; give at least one.")
+        sums, products = state
+        c, s = sums[0::2], sums[1::2]
+        gradient = 2.0 * (s[:, None] * products[0::2] - c[:, None] * products[1::2])
+        return Potential(c**2 + s**2, gradient)
+
+
 def weigh(R: FloatArray, block: Block) -> FloatArray:
     """Row coefficients times the weights of the rows."""
     if block.weight is None:
@@ -145,6 +190,19 @@ def pull(
 ) -> dict[str, FloatArray]:
     """sum_i w_i (R T')_im d phi_m(x_i) / d atom_m over all rows."""
     return source.reduce(PullSum(fm, coefficients, T), hook=hook, row_state=row_state)
+
+
+def potential(
+    source: RowSource,
+    frequencies: FloatArray,
+    coefficients: Coefficients = targets,
+    *,
+    hook: Hook | None = None,
+    row_state: RowState | None = None,
+) -> Potential:
+    """|sum_i w_i r_i exp(i w_f.x_i)|^2 over all rows at F frequencies (F x d), and its gradient."""
+    row_sum = PotentialSum(frequencies, coefficients)
+    return source.reduce(row_sum, hook=hook, row_state=row_state)
 
 
 def map_rows(source: RowSource, fm: FeatureMap, T: FloatArray) -> Any:

@@ -8,6 +8,7 @@ from .column_set import AnyColumns, ColumnSet
 from .explicit import Explicit
 from .gram import gram
 from .mixed import Mixed
+from .moments import moments
 from .pool import single_threaded_blas, usable_threads
 from .project import project
 from .projection import Columns, Dense, FloatArray, Projection, Structured
@@ -32,6 +33,7 @@ __all__ = [
     "fold",
     "gram",
     "map_rows",
+    "moments",
     "project",
     "pull",
     "single_threaded_blas",
