@@ -33,7 +33,7 @@ def learn(X, y, task, learner=None, *, weight=None, family=None, D=8, N=32, **op
 def all_features(X, family, N, seed=0):
     """The candidates that a learner draws, n x N."""
     generator = rng(seed)
-    generator.integers(2**62, size=2)  # seeds of the hashes come first
+    generator.integers(2**62)  # the key of the subsample comes first
     projection = family.draw(N, X.shape[1], generator)
     return reference.features(X, projection)
 

@@ -15,6 +15,7 @@ from ..linear import Head, Logistic, Ridge, as_head, probabilities
 from ..rows import RowSource, draw_sample
 from ..rows.block import is_sparse
 from . import predictors, settings, targets
+from .holding import holding
 from .inputs import is_streamed
 from .kernel_model import KernelModel
 
@@ -65,7 +66,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.
-    random_state, device, verbose, callback, n_jobs
+    cv, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
     class_weight : None, "balanced" or dict, default=None
         Factors on the weights of the rows of each class.
@@ -99,6 +100,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         head: Any = "auto",
         class_weight: Any = None,
         preprocess: str | None = "auto",
+        cv: Any = None,
         random_state: Any = None,
         device: str | None = None,
         verbose: int = 0,
@@ -112,17 +114,22 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self.head = head
         self.class_weight = class_weight
         self.preprocess = preprocess
+        self.cv = cv
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit on rows X with labels y (none when X is a scan that names its target)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit on rows X with labels y (none when X is a scan that names its target).
+
+        ``groups`` names a group for each row: see ``cv`` of `LearnedFeatures`.
+        """
         with settings.fitting(self):
             y = y if is_streamed(X) else _labels(y)
             source = self._open(X, y, sample_weight, reset=True)
+            held = holding(self.cv, X, y, groups)
             self.classes_ = source.reduce(targets.ClassSum())
             if len(self.classes_) < 2:
                 raise ValueError(
@@ -130,7 +137,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                     "two. Check the target column, or how the rows were selected."
                 )
             encoded = targets.with_classes(source, self.classes_, self.class_weight)
-            self._fit_source(encoded, Task("classification", len(self.classes_)))
+            self._fit_source(encoded, Task("classification", len(self.classes_)), held)
         return self
 
     @available_if(_adds_up)
@@ -150,7 +157,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             y = y if is_streamed(X) else _labels(y)
             source = self._open(X, y, sample_weight, reset=fresh)
             encoded = targets.with_classes(source, self.classes_, self.class_weight)
-            self._add_source(encoded, Task("classification", len(self.classes_)))
+            task = Task("classification", len(self.classes_))
+            self._add_source(encoded, task, holding(self.cv, X, y))
         return self
 
     def _know_classes(self, classes: Any, fresh: bool) -> None:

@@ -18,11 +18,17 @@ from ..learners.base import Request, Task
 from ..rows import Hook, RowSource, draw_sample
 from ..rows.threads import limited
 from . import settings, targets
+from .holding import Holding, holding
 from .inputs import is_streamed, open_rows
 
 
 def learn_features(
-    source: RowSource, estimator: Any, task: Task, rng: np.random.Generator, hook: Hook
+    source: RowSource,
+    estimator: Any,
+    task: Task,
+    rng: np.random.Generator,
+    hook: Hook,
+    held: Holding,
 ) -> tuple[FeatureMap, Selection]:
     """From rows and the settings of an estimator to a feature map: the one way there is."""
     d = source.n_features
@@ -44,7 +50,9 @@ def learn_features(
         sample = draw_sample(source, settings.SAMPLE_ROWS, seed, hook=hook)
         family = family.resolve(sample)
     hook.at("features")
-    return learner.learn(source, Request(family, *counts, task, rng, hook))
+    key = int(rng.integers(2**62)) if learner.needs.targets else 0
+    request = Request(family, *counts, task, rng, hook, held.rule(key))
+    return learner.learn(source, request)
 
 
 class _Transforms:
@@ -84,6 +92,9 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         (the columns of X for Linear).
     task : "auto", "classification" or "regression"
         What y means, for learners that use it. Of a scan or Dask collection it must be said.
+    cv : None, float or scikit-learn splitter, default=None
+        Which rows a learner's own choices hold out: None is a quarter, by a keyed hash of their
+        content; a float is another share; the first split of a splitter decides for rows in memory.
     random_state : int, RandomState, Generator or None
     device : None or "cpu"
         Where to compute; a device that is not available raises.
@@ -120,6 +131,7 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         n_components: Any = "auto",
         *,
         task: str = "auto",
+        cv: Any = None,
         random_state: Any = None,
         device: str | None = None,
         verbose: int = 0,
@@ -131,13 +143,14 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         self.n_candidates = n_candidates
         self.n_components = n_components
         self.task = task
+        self.cv = cv
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the map. X is anything `scan` or scikit-learn takes; y is needed by some learners.
 
         Parameters
@@ -145,15 +158,18 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         X : array, DataFrame, sparse matrix, memory map, scan or Dask collection (n, d)
         y : array (n,) or (n, k), optional
         sample_weight : array (n,), optional
+        groups : array (n,), optional
+            Rows of one group are held out together, or not at all.
         """
         with settings.fitting(self):
             rng = settings.generator(self.random_state)
             kind = self._kind_of_targets(X, y)
             y = None if kind == "none" else targets.checked(y, kind)
             source = open_rows(self, X, y, sample_weight, reset=True)
+            held = holding(self.cv, X, y, groups)
             source, task = targets.for_learning(source, kind)
             hook = Hook(self.callback, self.verbose)
-            self.feature_map_, self.selection_ = learn_features(source, self, task, rng, hook)
+            self.feature_map_, self.selection_ = learn_features(source, self, task, rng, hook, held)
         return self
 
     def _kind_of_targets(self, X: Any, y: Any) -> str:

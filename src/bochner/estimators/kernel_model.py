@@ -20,6 +20,7 @@ from ..rows.threads import limited
 from ..search.columns import learn_treatment
 from . import predictors, settings
 from .features import learn_features
+from .holding import Holding
 from .inputs import open_rows
 from .targets import with_signs
 
@@ -33,6 +34,7 @@ class KernelModel(BaseEstimator):
     n_candidates: Any
     n_components: Any
     preprocess: Any
+    cv: Any
     random_state: Any
     device: Any
     verbose: int
@@ -60,7 +62,7 @@ class KernelModel(BaseEstimator):
         """The head asked for; "auto" is the estimator's own choice."""
         raise NotImplementedError
 
-    def _fit_source(self, source: RowSource, task: Task) -> None:
+    def _fit_source(self, source: RowSource, task: Task, held: Holding) -> None:
         """Everything after validation: ``source`` carries class indices or float targets."""
         rng = settings.generator(self.random_state)
         hook = Hook(self.callback, self.verbose)
@@ -68,7 +70,7 @@ class KernelModel(BaseEstimator):
         if hasattr(self, "_sums"):  # batches of an earlier partial_fit are not these rows
             del self._sums
         rows, treatment = self._treated(source, hook)
-        feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook)
+        feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook, held)
         if task.n_classes is not None and isinstance(head, Ridge):
             rows = with_signs(rows, task.n_classes)
         if isinstance(self.head, str) and self.head == "auto":
@@ -81,7 +83,7 @@ class KernelModel(BaseEstimator):
         """The automatic head in the units of these features; `Ridge` finds its own."""
         return head
 
-    def _add_source(self, source: RowSource, task: Task) -> None:
+    def _add_source(self, source: RowSource, task: Task, held: Holding) -> None:
         """`partial_fit` after validation: the first batch fixes columns and features."""
         head = self._head()
         if not isinstance(head, Ridge):
@@ -94,7 +96,7 @@ class KernelModel(BaseEstimator):
         else:
             rng = settings.generator(self.random_state)
             rows, self.treatment_ = self._treated(source, hook)
-            learned = learn_features(rows, Resolved(self), task, rng, hook)
+            learned = learn_features(rows, Resolved(self), task, rng, hook, held)
             self.feature_map_, self.selection_ = learned
             sums = IncrementalRidge(head)
         if task.n_classes is not None:

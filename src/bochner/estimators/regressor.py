@@ -12,6 +12,7 @@ from ..learners.base import Task
 from ..linear import Head, Ridge, as_head
 from ..rows import RowSource
 from . import predictors, settings, targets
+from .holding import holding
 from .inputs import is_streamed
 from .kernel_model import KernelModel
 
@@ -34,7 +35,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.
-    random_state, device, verbose, callback, n_jobs
+    cv, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
 
     Attributes
@@ -65,6 +66,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         *,
         head: Any = "auto",
         preprocess: str | None = "auto",
+        cv: Any = None,
         random_state: Any = None,
         device: str | None = None,
         verbose: int = 0,
@@ -77,17 +79,21 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.n_components = n_components
         self.head = head
         self.preprocess = preprocess
+        self.cv = cv
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit on rows X with targets y, (n,) or (n, k) (none for a scan with a target)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit on rows X with targets y, (n,) or (n, k) (none for a scan with a target).
+
+        ``groups`` names a group for each row: see ``cv`` of `LearnedFeatures`.
+        """
         with settings.fitting(self):
             numbers = self._numbers(X, y, sample_weight, reset=True)
-            self._fit_source(numbers, Task("regression"))
+            self._fit_source(numbers, Task("regression"), holding(self.cv, X, y, groups))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -100,7 +106,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         with settings.fitting(self):
             fresh = not hasattr(self, "_sums")
             numbers = self._numbers(X, y, sample_weight, reset=fresh)
-            self._add_source(numbers, Task("regression"))
+            self._add_source(numbers, Task("regression"), holding(self.cv, X, y))
         return self
 
     def _numbers(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> RowSource:

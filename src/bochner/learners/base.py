@@ -21,6 +21,7 @@ from ..families.base import check_option
 from ..feature_map import FeatureMap
 from ..ops import FloatArray
 from ..rows import Hook, RowSource
+from .held_out import HeldOut, Share
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Request:
     task: Task
     rng: np.random.Generator
     hook: Hook
+    held_out: HeldOut = field(default_factory=lambda: Share(0))
 
 
 class Learner(BaseEstimator):

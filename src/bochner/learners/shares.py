@@ -11,37 +11,24 @@ from .. import statistics
 from ..feature_map import FeatureMap
 from ..ops import FloatArray
 from ..rows import Block, Hook, RowSource, RowSum
-from ..rows.block import Array
-from ..rows.hashing import hash_rows
+from .held_out import HeldOut, MarkHeld, unmarked
 from .label_kernel import Target
 
 S = TypeVar("S")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
-class Share:
-    """A share of the rows chosen by what is in them: equal rows stay together."""
-
-    seed: int
-    share: float
-
-    def mask(self, X: Array) -> Array:
-        """Which rows are in it."""
-        return hash_rows(X, self.seed) < np.uint64(min(self.share * 2.0**64, 2.0**64 - 2048.0))
-
-
 class OnShare(RowSum[S, V]):
     """A sum over a share of the rows."""
 
-    def __init__(self, inner: RowSum[S, V], share: Share) -> None:
+    def __init__(self, inner: RowSum[S, V], share: HeldOut) -> None:
         self.inner, self.share = inner, share
 
     def start(self) -> S:
         return self.inner.start()
 
     def update(self, state: S, block: Block) -> S:
-        rows = np.flatnonzero(self.share.mask(block.X))
+        rows = np.flatnonzero(self.share.mask(block))
         if len(rows) == 0:
             return state
         y = None if block.y is None else block.y[rows]
@@ -57,17 +44,21 @@ class OnShare(RowSum[S, V]):
 
 @dataclass(frozen=True)
 class HeldApart:
-    """Row coefficients twice as wide: first those of rows to learn from, then of held-out rows."""
+    """Row coefficients twice as wide: first those of rows to learn from, then of held-out rows.
+
+    The targets carry marks (`MarkHeld`): where a row stood is lost once a share has been taken.
+    """
 
     target: Target
-    held_out: Share
+    n_targets: int | None
 
     def __call__(self, block: Block) -> FloatArray:
-        R, held = self.target(block), self.held_out.mask(block.X)[:, None]
+        y, held = unmarked(block.y, self.n_targets)
+        R, held = self.target(block.replace(y=y)), held[:, None]
         return np.concatenate([np.where(held, 0.0, R), np.where(held, R, 0.0)], axis=1)
 
 
-def reduced(source: RowSource, row_sum: RowSum[S, V], share: Share | None, hook: Hook) -> V:
+def reduced(source: RowSource, row_sum: RowSum[S, V], share: HeldOut | None, hook: Hook) -> V:
     """The sum over the share, or over all rows."""
     return source.reduce(row_sum if share is None else OnShare(row_sum, share), hook=hook)
 
@@ -97,12 +88,15 @@ def sums(
     source: RowSource,
     candidates: FeatureMap,
     target: Target,
-    share: Share | None,
-    held_out: Share | None,
+    share: HeldOut | None,
+    held_out: HeldOut | None,
     hook: Hook,
 ) -> tuple[FloatArray, FloatArray, int]:
     """Phi' R over the rows to learn from, and over all of them, each N x r; and how many rows."""
-    coefficients = target if held_out is None else HeldApart(target, held_out)
+    coefficients: statistics.Coefficients = target
+    if held_out is not None:
+        coefficients = HeldApart(target, source.schema.n_targets)
+        source = source.mapped(MarkHeld(held_out), source.schema)
     row_sum = Counted(statistics.ProjectSum(candidates, coefficients))
     s, n = reduced(source, row_sum, share, hook)
     if held_out is None:

@@ -16,11 +16,10 @@ from scipy import linalg, sparse
 from ...feature_map import FeatureMap
 from ...ops import FloatArray, single_threaded_blas
 from ...rows import Block, RowSample
+from ..held_out import unmarked
 from ..label_kernel import Target
-from ..shares import Share
 
-#: The share of rows held out, the radii tried, and the penalties of each ridge regression.
-HELD_OUT = 0.25
+#: The radii tried, and the penalties of each ridge regression.
 N_RADII = 8
 PENALTIES = (1e-6, 1e-4, 1e-2)
 LEAST_ROWS, MOST_ROWS = 1000, 10_000
@@ -47,14 +46,17 @@ def sample_rows(n: int | None, N: int, D: int, d: int) -> int:
 def choose(
     sample: RowSample,
     target: Target,
-    held_out: Share,
+    n_targets: int | None,
     maps: Sequence[Callable[[], FeatureMap]],
 ) -> tuple[int, FloatArray]:
-    """The index of the best map, and the held-out error of each; the first where none differ."""
-    held = held_out.mask(sample.X)
+    """The index of the best map, and the held-out error of each; the first where none differ.
+
+    ``sample`` has targets with the marks of `MarkHeld`.
+    """
+    y, held = unmarked(sample.y, n_targets)
     if held.all() or not held.any():
         return 0, np.full(len(maps), np.nan)
-    R = target(Block(sample.X, sample.y))
+    R = target(Block(sample.X, y))
     features = (make()(sample.X) for make in maps)
     errors = np.array([_error(phi, R, sample.weight, held) for phi in features])
     return int(np.argmin(errors)), errors

@@ -16,9 +16,10 @@ from ...feature_map import FeatureMap
 from ...ops import FloatArray
 from ...rows import RowSource, draw_sample
 from ..base import Learner, Needs, Request, Selection
+from ..held_out import HeldOut, MarkHeld, Share
 from ..kept import USES, Kept, kept
 from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
-from ..shares import Share, reduced, sums
+from ..shares import reduced, sums
 from . import held_out as judging
 from .ball import Path, path
 from .certified import suboptimality
@@ -124,7 +125,7 @@ class _Run:
     request: Request
     candidates: FeatureMap
     target: Target
-    held_out: Share | None
+    held_out: HeldOut | None
     learned: FloatArray
     all: FloatArray
     rows: int
@@ -133,11 +134,11 @@ class _Run:
     def begin(cls, learner: Alignment, source: RowSource, request: Request) -> _Run:
         """Draw candidates and run the passes."""
         rng, hook = request.rng, request.hook
-        seeds = [int(seed) for seed in rng.integers(2**62, size=2)]
+        seed = int(rng.integers(2**62))
         projection = request.family.draw(request.n_candidates, source.n_features, rng)
         candidates = FeatureMap(request.family, projection, np.ones(projection.n_columns))
-        share = Share(seeds[0], learner.subsample) if learner.subsample < 1.0 else None
-        held_out = Share(seeds[1], judging.HELD_OUT) if isinstance(learner.radius, str) else None
+        share = Share(seed, learner.subsample) if learner.subsample < 1.0 else None
+        held_out = request.held_out if isinstance(learner.radius, str) else None
         target = as_target(learner.target, request.task)
         if target.needs_figures:
             hook.at("targets")
@@ -184,13 +185,15 @@ class _Run:
         size = judging.sample_rows(used, self.n, D, self.source.n_features)
         request.hook.at("radius")
         seed = int(request.rng.integers(2**62))
-        sample = draw_sample(self.source, size, seed, targets=True, hook=request.hook)
+        rows = self.source.mapped(MarkHeld(self.held_out), self.source.schema)
+        sample = draw_sample(rows, size, seed, targets=True, hook=request.hook)
         draws = int(request.rng.integers(2**62))  # the same draws for each radius
         maps = [
             partial(self._map_at, selection, np.random.default_rng(draws))
             for selection in self._path(self.learned)
         ]
-        best, errors = judging.choose(sample, self.target, self.held_out, maps)
+        width = self.source.schema.n_targets
+        best, errors = judging.choose(sample, self.target, width, maps)
         return float(radii[best]), {"radii": radii, "errors": errors}
 
     def _map_at(self, selection: Selection, rng: np.random.Generator) -> FeatureMap:
