@@ -13,6 +13,7 @@ from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace
 from bochner.learners import PseudoPosterior
 from bochner.learners.alignment import LabelKernel
 from bochner.learners.base import Request, Task
+from bochner.learners.held_out import Share
 from bochner.learners.pseudo_posterior import losses, path, posterior
 from bochner.learners.pseudo_posterior.learner import _Run
 from bochner.rows import Hook, MemorySource
@@ -30,7 +31,9 @@ T2 = np.column_stack([T1, 1e3 * X[:, 1]])
 def learn(X, y, task, learner=None, *, weight=None, family=PAIRS, D=8, N=32, **options):
     """(feature map, selection) of the learner by itself."""
     learner = PseudoPosterior(1.0) if learner is None else learner
-    request = Request(family, N, D, task, rng(0), Hook())
+    generator = rng(0)
+    held_out = Share(int(generator.integers(2**62)))  # as the estimators do
+    request = Request(family, N, D, task, generator, Hook(), held_out)
     return learner.learn(MemorySource(X, y, weight, **options), request)
 
 

@@ -14,9 +14,9 @@ from ...ops import FloatArray
 from ...rows import RowSource, draw_sample
 from ..alignment import held_out as judging
 from ..base import Learner, Needs, Request, Selection
+from ..held_out import HeldOut, MarkHeld
 from ..kept import kept
 from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
-from ..shares import Share
 from .passes import Sums, loss_sums
 from .posterior import PosteriorPath, check_beta
 from .similarity import TargetMoments
@@ -106,7 +106,7 @@ class _Run:
     source: RowSource
     request: Request
     candidates: FeatureMap
-    held_out: Share | None
+    held_out: HeldOut | None
     learned: Sums
     all: Sums
 
@@ -114,10 +114,9 @@ class _Run:
     def begin(cls, learner: PseudoPosterior, source: RowSource, request: Request) -> _Run:
         """Draw candidates and run the passes."""
         rng, hook, family = request.rng, request.hook, request.family
-        seed = int(rng.integers(2**62))
         projection = family.draw(request.n_candidates, source.n_features, rng)
         candidates = FeatureMap(family, projection, np.ones(projection.n_columns))
-        held_out = Share(seed, judging.HELD_OUT) if isinstance(learner.beta, str) else None
+        held_out = request.held_out if isinstance(learner.beta, str) else None
         target = _target(learner.target, source, request)
         hook.at("losses")
         sums = loss_sums(source, candidates, target, held_out, hook)
@@ -144,11 +143,12 @@ class _Run:
         size = judging.sample_rows(source.n_rows, N, D, source.n_features)
         request.hook.at("beta")
         seeds = [int(seed) for seed in request.rng.integers(2**62, size=2)]
-        sample = draw_sample(source, size, seeds[0], targets=True, hook=request.hook)
+        marked = source.mapped(MarkHeld(self.held_out), source.schema)
+        sample = draw_sample(marked, size, seeds[0], targets=True, hook=request.hook)
         found = self.path_of(self.learned)
         maps = [partial(self._map_at, found, float(beta), seeds[1]) for beta in found.betas]
         judged_by = Target(request.task, None, False)  # the targets themselves
-        best, errors = judging.choose(sample, judged_by, self.held_out, maps)
+        best, errors = judging.choose(sample, judged_by, source.schema.n_targets, maps)
         return float(found.betas[best]), {"betas": found.betas, "errors": errors}
 
     def _map_at(self, found: PosteriorPath, beta: float, seed: int) -> FeatureMap:

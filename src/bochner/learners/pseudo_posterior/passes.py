@@ -12,8 +12,9 @@ from ...feature_map import FeatureMap
 from ...ops import AnyColumns, FloatArray, Projection
 from ...rows import Block, Hook, RowSource, RowSum
 from ...rows.block import Array
+from ..held_out import HeldOut, MarkHeld, unmarked
 from ..label_kernel import Target
-from ..shares import HeldApart, Share
+from ..shares import HeldApart
 from .losses import check_rows, losses
 
 State: TypeAlias = tuple["FloatArray | None", Array]
@@ -42,21 +43,26 @@ class Sums:
 
 
 class LossSum(RowSum[State, "tuple[FloatArray, Array]"]):
-    """Frequency sums and (n, own, A'w) in one pass; of a held-out share apart, if any."""
+    """Frequency sums and (n, own, A'w) in one pass; of held-out rows apart, if marked."""
 
-    def __init__(self, pairs: FeatureMap, target: Target, held_out: Share | None) -> None:
-        coefficients = target if held_out is None else HeldApart(target, held_out)
+    def __init__(
+        self, pairs: FeatureMap, target: Target, marked: bool, n_targets: int | None
+    ) -> None:
+        coefficients = HeldApart(target, n_targets) if marked else target
         self.inner = statistics.ProjectSum(pairs, coefficients)
-        self.target, self.held_out = target, held_out
+        self.target, self.marked, self.n_targets = target, marked, n_targets
 
     def start(self) -> State:
         return self.inner.start(), np.zeros((2, 1))
 
     def update(self, state: State, block: Block) -> State:
-        w, own = block.weights(), self.target.own(block)
-        held = np.zeros(len(w)) if self.held_out is None else self.held_out.mask(block.X) * 1.0
-        figures = np.column_stack([w, w * own, w[:, None] * self.target.factor(block)])
-        counted = np.stack([1.0 - held, held]) @ figures
+        w, y, held = block.weights(), block.y, np.zeros(block.n_rows, dtype=bool)
+        if self.marked:
+            y, held = unmarked(y, self.n_targets)
+        plain = block.replace(y=y)
+        own, A = self.target.own(plain), self.target.factor(plain)
+        figures = np.column_stack([w, w * own, w[:, None] * A])
+        counted = np.stack([~held, held]) @ figures
         return self.inner.update(state[0], block), state[1] + counted
 
     def merge(self, a: State, b: State) -> State:
@@ -67,12 +73,15 @@ class LossSum(RowSum[State, "tuple[FloatArray, Array]"]):
 
 
 def loss_sums(
-    source: RowSource, fm: FeatureMap, target: Target, held_out: Share | None, hook: Hook
+    source: RowSource, fm: FeatureMap, target: Target, held_out: HeldOut | None, hook: Hook
 ) -> tuple[Sums, Sums]:
     """Sums over the rows to learn from, and over all of them, from one pass; fm: candidates."""
     pairs = as_pairs(fm.projection, "PseudoPosterior")
     inner = FeatureMap(fm.family, pairs, np.ones(pairs.n_columns))
-    s, counts = source.reduce(LossSum(inner, target, held_out), hook=hook)
+    row_sum = LossSum(inner, target, held_out is not None, source.schema.n_targets)
+    if held_out is not None:
+        source = source.mapped(MarkHeld(held_out), source.schema)
+    s, counts = source.reduce(row_sum, hook=hook)
     check_rows(counts[:, 0].sum())
     check_classes(target, counts.sum(axis=0))
     scale = float(pairs.scale)
