@@ -7,6 +7,16 @@ from .alignment import (
     alignment_suboptimality,
 )
 from .certificate import Certificate
+from .classifier import held_out_error, pac_bayes_linear
+from .kernel_loss import (
+    chi_square,
+    f_divergence,
+    landmark,
+    loss_variance,
+    pac_bayes_first_order,
+    pac_bayes_second_order,
+    pac_bayes_union,
+)
 from .margin import alignment_rademacher, margin_loss, margin_risk
 
 __all__ = [
@@ -16,6 +26,15 @@ __all__ = [
     "alignment_sampling",
     "alignment_statistic",
     "alignment_suboptimality",
+    "chi_square",
+    "f_divergence",
+    "held_out_error",
+    "landmark",
+    "loss_variance",
     "margin_loss",
     "margin_risk",
+    "pac_bayes_first_order",
+    "pac_bayes_linear",
+    "pac_bayes_second_order",
+    "pac_bayes_union",
 ]
