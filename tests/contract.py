@@ -23,7 +23,7 @@ from sklearn.base import clone
 import naive
 from bochner import families
 from make import LAYOUTS, draw, rng, rows
-from operations import OperationsContract
+from operations import OperationsContract, is_valid
 
 
 def cases(family):
@@ -38,14 +38,6 @@ def cases(family):
     for name in typical.keys() - set(words):
         found += [first | {name: value} for value in typical[name][1:]]
     return [settings for settings in found if is_valid(family(**settings))]
-
-
-def is_valid(family, d=3):
-    try:
-        family.check(d)
-    except ValueError:
-        return False
-    return True
 
 
 def label(settings):
@@ -90,6 +82,8 @@ class FamilyContract(OperationsContract):
     @pytest.mark.parametrize("d", [1, 2, 3, 5, 100])
     def test_unbiased_over_seeds(self, build, d):
         family, X = build(), rows(4, d)
+        if not is_valid(family, d):
+            pytest.skip("refused in this dimension")
         runs = np.array([estimate(draw(family, 96, d, seed), X) for seed in range(32)])
         deviation = runs.mean(axis=0) - family.exact_kernel(X)
         noise = runs.std(axis=0) / np.sqrt(len(runs)) + 1e-9
@@ -189,8 +183,6 @@ class FamilyContract(OperationsContract):
         assert len(set(fm.names)) == fm.n_features
         columns = data.draw(st.lists(st.integers(0, fm.n_features - 1), min_size=1), "columns")
         taken = naive.features(fm.take(np.array(columns)), rows(3, d)) / fm.weights[columns]
-        assert_allclose(
-            taken,
-            phi[:, columns],
-            atol=1e-9 * (1 + np.abs(fm.projection.operator.to_matrix()).max()),
-        )
+        operator = getattr(fm.projection, "operator", None)
+        steep = 0.0 if operator is None else np.abs(operator.to_matrix()).max()
+        assert_allclose(taken, phi[:, columns], atol=1e-9 * (1 + steep))

@@ -16,6 +16,7 @@ from scipy import sparse
 
 import naive
 from bochner import statistics
+from bochner.ops import Projection
 from bochner.rows import MemorySource
 from make import LAYOUTS, draw, rng, rows, thinned
 
@@ -25,9 +26,11 @@ SHAPES = [(1, 1, 2), (19, 1, 34), (33, 7, 10), (40, 66, 130)]
 
 def slack(fm, X, phi):
     """Norm-wise: an argument w.x carries an error of eps |x| |w|, and so does its cosine."""
+    eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
+    if not isinstance(fm.projection, Projection):
+        return 20 * eps * (1 + np.abs(phi).max())
     W = fm.projection.operator.to_matrix()
     size = np.linalg.norm(naive.dense(X), axis=1).max() * np.linalg.norm(W, axis=1).max()
-    eps = np.finfo(np.float32 if X.dtype == np.float32 else np.float64).eps
     return 20 * eps * (1 + size) * (1 + np.abs(phi).max())
 
 
@@ -35,15 +38,29 @@ def close(found, truth, atol):
     assert_allclose(found, truth, rtol=0, atol=max(atol, atol * np.abs(truth).max(initial=0)))
 
 
+def is_valid(family, d=3):
+    try:
+        family.check(d)
+    except ValueError:
+        return False
+    return True
+
+
 def differentiable(fm):
     return fm.family.differentiable
 
 
 class OperationsContract:
+    def thinned(self, n, d, seed=0):
+        """Rows with zeros among their entries; a family that refuses some rows gives others."""
+        return thinned(n, d, seed)
+
     def test_operations_are_the_naive_truth(self, build):
         for n, d, M in SHAPES:
+            if not is_valid(build(), d):
+                continue
             fm = draw(build(), M, d, seed=n)
-            X = thinned(n, d, seed=d).astype(np.float32).astype(np.float64)  # exact in both
+            X = self.thinned(n, d, seed=d).astype(np.float32).astype(np.float64)  # exact in both
             R, T = rows(n, 3, seed=1), rows(fm.n_features, 2, seed=2)
             phi, w = naive.features(fm, X), rng(3).random(n)
             truths = phi, phi.T @ R, phi.T @ phi, phi.T @ (w[:, None] * phi), phi @ T
@@ -78,7 +95,7 @@ class OperationsContract:
 
     @pytest.mark.parametrize("kind", ["C", "CSR"])
     def test_whole_is_chunked_is_merged(self, build, kind):
-        fm, X = draw(build(), 12, 5, seed=3), LAYOUTS[kind](thinned(23, 5))
+        fm, X = draw(build(), 12, 5, seed=3), LAYOUTS[kind](self.thinned(23, 5))
         y, w, T = rows(23, 2), rng(4).random(23), rows(fm.n_features, 2, seed=2)
         whole, halves = (
             MemorySource(X, y, w),
@@ -132,7 +149,7 @@ class OperationsContract:
 
     def test_pairs_taken_whole_stay_pairs(self, build):
         fm = draw(build(), 12, 3)
-        if fm.projection.activation != "pair":
+        if getattr(fm.projection, "activation", None) != "pair":
             pytest.skip("one column an atom")
         assert fm.take(np.array([4, 5, 0, 1])).projection.activation == "pair"
         for partly in ([0], [0, 1, 2], [1, 0], [1, 2], [0, 2], [0, 1, 3, 2]):

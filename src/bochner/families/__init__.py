@@ -9,6 +9,7 @@ from .base import Family
 from .base import check_option as check_option
 from .cauchy import Cauchy
 from .gaussian import Gaussian
+from .harmonics import Harmonics
 from .laplace import Laplace
 from .linear import Linear
 from .matern import Matern
@@ -21,6 +22,7 @@ _BY_NAME: dict[str, type[Family]] = {
     "matern": Matern,
     "arc_cosine": ArcCosine,
     "linear": Linear,
+    "harmonics": Harmonics,
 }
 
 
@@ -45,6 +47,7 @@ __all__ = [
     "Cauchy",
     "Family",
     "Gaussian",
+    "Harmonics",
     "Laplace",
     "Linear",
     "Matern",
