@@ -44,8 +44,8 @@ class Harmonics(Family):
     >>> Harmonics(max_degree=1).exact_kernel(np.eye(2)).round(3)
     array([[1.   , 0.333],
            [0.333, 1.   ]])
-    >>> Harmonics(2).draw(5, 3, np.random.default_rng(0)).names()
-    ('Y[0;0]', 'Y[1;1]', 'Y[1;0]', 'Y[2;1]', 'Y[2;0]')
+    >>> Harmonics(1).draw(4, 3, np.random.default_rng(0)).names()
+    ('Y[0;0]', 'Y[1;1]', 'Y[1;-1]', 'Y[1;0]')
     """
 
     typical: ClassVar = {"max_degree": (3, 1, 6), "normalise": (True,)}
