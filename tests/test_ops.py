@@ -136,12 +136,24 @@ def test_agrees_with_the_definition(activation, operator, dtype, columns):
 @pytest.mark.parametrize(
     ("n", "d", "n_forms"),
     [(1, 1, 1), (1, 7, 300), (15, 1, 17), (15, 3, 257), (255, 5, 256), (1025, 2, 33)]
-    + [(300, 130, 270), (0, 3, 5)],
+    + [(300, 130, 270), (2100, 260, 9), (0, 3, 5)],
 )
 def test_awkward_shapes(activation, operator, n, d, n_forms):
     p = make(activation, operator, d, n_forms, np.float32)
     check_all(make_rows(n, d, np.float32), p, np.float32, 1)
     check_all(make_rows(n, d, np.float32), p, np.float32, 2)
+
+
+@pytest.mark.parametrize("d", [1, 255, 300, 513])
+def test_products_of_the_rows_themselves(d):
+    """One tile up to 512 columns, several above; rows of several chunks."""
+    p = Projection(Columns(d, np.arange(d)), "identity")
+    X, w = make_rows(2500, d, np.float32), np.abs(thin(2500, 1)[:, 0])
+    for weights in (None, w, -w):
+        G = ops.gram(X, p, weights)
+        truth = reference.gram(X, p, weights)
+        assert np.abs(G - truth).max() <= 2e-6 * np.abs(truth).max()
+        np.testing.assert_array_equal(G, G.T)
 
 
 def layouts(X):

@@ -1,8 +1,9 @@
 """gram: weighted sums over rows of outer products of features, by tiles of the upper triangle.
 
 Features are made a panel of rows at a time; then every pair of column tiles is a task that
-multiplies at most 1024 rows in the data's dtype and adds to float64. Where the features are the
-rows themselves, X is the panel. The definition is ``reference.gram``.
+multiplies at most 1024 rows in the data's dtype and adds to float64. Up to `WHOLE` columns are one
+tile: one symmetric product, which reads a row once. Where the features are the rows themselves, X
+is the panel. The definition is ``reference.gram``.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from .pull import derivative as derivative_of
 from .rowwise import features
 from .tiles import TASKS, TILE_ROWS, Rows, cut, row_chunks
 
-#: Columns of a tile of the Gram matrix.
+#: Columns of a tile of the Gram matrix, where there are more than `WHOLE`.
 TILE_COLUMNS = 256
+WHOLE = 512
 #: Features kept at a time; more only where 1024 rows of them need more.
 PANEL_BYTES = 16 << 20
-PARTIAL_BYTES = 16 << 20
+PARTIAL_BYTES = 32 << 20
 
 
 def gram(
@@ -68,10 +70,12 @@ def _add_panels(
 
 def _add_products(panel: Rows, w: FloatArray | None, out: FloatArray, threads: int | None) -> None:
     """Add panel' diag(w) panel to ``out``, on and above the diagonal tiles."""
-    columns = cut(0, panel.n_inputs, TILE_COLUMNS)
+    M = panel.n_inputs
+    columns = cut(0, M, max(1, M) if M <= WHOLE else TILE_COLUMNS)
     pairs = [(a, b) for i, a in enumerate(columns) for b in columns[i:]]
     most = min(TASKS // max(1, len(pairs)), PARTIAL_BYTES // max(1, out.nbytes))
-    chunks = row_chunks(panel.n, max(1, most), TILE_ROWS)
+    grain = TILE_ROWS * max(1, 4 * M // TILE_ROWS)  # rows whose product outweighs a merge
+    chunks = row_chunks(panel.n, max(1, most), grain)
     roots = _split_weights(w, panel.dtype)
     todo = [(a, b, chunk) for chunk in chunks for a, b in pairs]
 
@@ -112,8 +116,9 @@ def _product(
     corner: tuple[int, int],
 ) -> None:
     """Add sum_i left_i panel_ia right_i panel_ib to ``total``, from ``corner`` on."""
-    from .kernels import add_at
+    from .kernels import add_at, add_upper
 
+    add = add_upper if a == b else add_at
     product = np.empty((a.stop - a.start, b.stop - b.start), panel.dtype)
     for at in cut(chunk.start, chunk.stop, TILE_ROWS):
         tile = panel.dense(at)
@@ -122,7 +127,7 @@ def _product(
         if B is not A and right is not None:
             B = B * right[at]
         np.matmul(A.T, B, out=product)  # half the work where B is A: BLAS sees the symmetry
-        add_at(total, *corner, product)
+        add(total, *corner, product)
 
 
 def _is_sparse_columns(rows: Rows, p: Projection) -> bool:

@@ -30,7 +30,12 @@ class Worker:
     """The tiles of one task: forms and activations of a chunk of rows, without ``scale``."""
 
     def __init__(
-        self, rows: Rows, p: Projection, tile: FormTile, most_rows: int | None = None
+        self,
+        rows: Rows,
+        p: Projection,
+        tile: FormTile,
+        most_rows: int | None = None,
+        tall: int = 1,
     ) -> None:
         from . import kernels
 
@@ -39,7 +44,7 @@ class Worker:
         self.weights: Weights = weights(p, tile, rows)
         self.positions = column_positions(tile, self.k)
         most = max(1, min(rows.n, most_rows or rows.n))
-        self.step = min(tile_rows(tile.width * self.k, rows.dtype), most)
+        self.step = min(tile_rows(tile.width * self.k, rows.dtype, tall), most)
         self.buffer = Buffer(self.step * tile.width, rows.dtype)
         self.pairs = Buffer(self.step * tile.width * 2 if self.k == 2 else 0, rows.dtype)
 

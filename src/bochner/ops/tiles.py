@@ -120,10 +120,13 @@ def _structured_tiles(operator: Structured) -> Iterator[FormTile]:
             yield FormTile(positions, int(b - a), slice(first, last))
 
 
-def tile_rows(width: int, dtype: np.dtype[Any]) -> int:
-    """Rows of a tile with so many columns: a multiple of 16 that fits the tile's budget."""
+def tile_rows(width: int, dtype: np.dtype[Any], tall: int = 1) -> int:
+    """Rows of a tile with so many columns: a multiple of 16 that fits the tile's budget.
+
+    ``tall`` tiles are that many times as high: where each costs a pass over a wide result.
+    """
     fits = TILE_BYTES // (max(1, width) * dtype.itemsize)
-    return int(np.clip(fits // 16 * 16, 16, TILE_ROWS))
+    return tall * int(np.clip(fits // 16 * 16, 16, TILE_ROWS))
 
 
 def cut(start: int, stop: int, step: int) -> list[slice]:
