@@ -257,3 +257,40 @@ def test_refusals():
     for classes in (1, 2, 3):
         with pytest.raises(ValueError, match="one class"):
             learn(X, np.zeros(40, int), Task("classification", classes))
+
+
+# --- what is certified of a fit ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("use", ["sample", "weight", "top"])
+def test_certificate_is_of_the_measure_in_use(use):
+    learner = PseudoPosterior("auto", use)
+    fm, found = learn(X, Y2, PAIR, learner)
+    certificate = learner.certificate(found, 40, 2**0.5, 0.05)
+    q = 2 * fm.weights[::2] ** 2
+    similarity = naive.class_similarity(Y2)
+    K = fm.kernel(X) * (1 - np.eye(40))
+    loss = 0.5 - 0.5 * np.sum(similarity * K) / (40 * 39)
+    assert certificate.empirical == pytest.approx(loss)
+    assert certificate.complexity == pytest.approx(np.log(16) + np.sum(q * np.log(q)))
+    assert certificate.holds
+    assert certificate.bound > loss
+    assert "not the error" in certificate.quantity
+    assert certificate.details["candidates"] == 16
+
+
+def test_broken_assumptions_are_named():
+    def broken(*args, **options):
+        learner = args[3] if len(args) > 3 else PseudoPosterior(1.0)
+        found = learn(*args, **options)[1]
+        return " ".join(learner.certificate(found, 40, 2**0.5, 0.05).broken)
+
+    assert broken(X, Y3, CLASSES) == ""
+    assert "centred" in broken(X, Y3, CLASSES, PseudoPosterior(1.0, target="centered"))
+    assert "weights" in broken(X, Y3, CLASSES, weight=np.full(40, 2.0))
+    assert "amounts" in broken(X, T1, AMOUNT)
+    assert "label kernel" in broken(
+        X, T1, AMOUNT, PseudoPosterior(1.0, target=LabelKernel(np.sin, False))
+    )
+    phase = learn(X, Y3, CLASSES, family=PHASES)[1]
+    assert "phases" in PseudoPosterior(1.0).certificate(phase, 40, 2**0.5, 0.05).quantity

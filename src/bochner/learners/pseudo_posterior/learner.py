@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...certificates import Certificate
 from ...families.base import check_option
 from ...feature_map import FeatureMap
 from ...ops import FloatArray
@@ -17,8 +18,9 @@ from ..base import Learner, Needs, Request, Selection
 from ..held_out import HeldOut, MarkHeld
 from ..kept import kept
 from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
+from .certified import second_order
 from .passes import Sums, loss_sums
-from .posterior import PosteriorPath, check_beta
+from .posterior import PosteriorPath, check_beta, figures
 from .similarity import TargetMoments
 
 USES = ("sample", "weight", "top")
@@ -54,7 +56,8 @@ class PseudoPosterior(Learner):
     ``selection_.path`` the posteriors by beta; ``selection_.stats`` has "beta", "effective" (the
     effective sample size 1 / sum Q^2, in frequencies), "kl" (from the uniform prior), "loss" (of
     Q), "n", "use", "columns" (the candidate behind each column) and, with beta="auto", "betas" and
-    their held-out "errors".
+    their held-out "errors"; "kept_effective", "kept_kl" and "kept_loss" are
+    those of the frequencies kept.
 
     Examples
     --------
@@ -81,8 +84,18 @@ class PseudoPosterior(Learner):
             beta, judged = run.best_beta()
         selection = found.at(float(beta))
         fm, columns = run.keep(found, float(beta), request.rng)
-        stats = {**selection.stats, **judged, "n": found.n, "use": self.use, "columns": columns}
+        stats = {**selection.stats, **judged, **run.facts(fm, columns), "use": self.use}
         return fm, replace(selection, stats=stats, path=found)
+
+    def certificate(
+        self, selection: Selection, n_rows: int, feature_bound: float, delta: float
+    ) -> Certificate | None:
+        """Theorem 3 for the frequencies kept, with every assumption that it breaks.
+
+        It holds for any measure over the candidates at once: so it is computed for the one in use,
+        and beta may have been chosen in any way. Several values of t share delta.
+        """
+        return second_order(selection, delta)
 
     def _check(self, request: Request) -> None:
         check_option("PseudoPosterior", "use", self.use, USES)
@@ -126,6 +139,22 @@ class _Run:
     def per_atom(self) -> int:
         return self.request.family.columns_per_atom
 
+    def facts(self, fm: FeatureMap, columns: FloatArray) -> dict[str, Any]:
+        """What a certificate has to know of this fit; "kept_...": of the frequencies in use."""
+        k, losses, target = self.per_atom, self.all.losses, self.all.target
+        q = np.zeros(len(losses))
+        q[columns[::k] // k] = k * np.square(fm.weights[::k])
+        q /= q.sum()
+        return {
+            "n": self.all.n,
+            "weighted": self.source.schema.weighted,
+            "centered": target.centered,
+            "similarity": _similarity(self.learner.target, self.request),
+            "form": "pair" if k == 2 else "phase",
+            "columns": columns,
+            **{f"kept_{name}": value for name, value in figures(q, losses).items()},
+        }
+
     def path_of(self, sums: Sums, betas: Any = ()) -> PosteriorPath:
         """Posteriors from these sums; at the betas worth trying unless others are given."""
         found = PosteriorPath(sums.losses, sums.n, np.asarray(betas, float), self.per_atom)
@@ -166,6 +195,12 @@ class _Run:
         taken = self.candidates.take(columns)
         weights = np.repeat(chosen.weights / np.sqrt(k), k)
         return FeatureMap(taken.family, taken.projection, weights), columns
+
+
+def _similarity(given: Any, request: Request) -> str:
+    if isinstance(given, LabelKernel):
+        return "factor"
+    return "classes" if request.task.kind == "classification" else "amounts"
 
 
 def _target(given: Any, source: RowSource, request: Request) -> Target:
