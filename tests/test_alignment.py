@@ -159,7 +159,7 @@ def test_laws(values, rho, k, random):
     assert q.sum() == pytest.approx(1)
     assert (np.diff(q[np.argsort(v, kind="stable")]) >= -1e-12).all()  # better scores weigh more
     assert naive.divergence(q, k) <= rho + 1e-9 * (1 + rho)
-    assert found.stats["gap"] <= 1e-12 * (v.max() - v.mean())
+    assert found.stats["gap"] <= 1e-12 * (v.max() - v).mean()
     order = random.sample(range(len(v)), len(v))
     assert_allclose(solve(v[order], rho, k).weights, q[order], atol=1e-9)
     assert_allclose(solve(v * 2.0**30, rho, k).weights, q, atol=1e-9)
@@ -187,7 +187,7 @@ def test_a_path_holds_the_solutions(k):
     for rho, one in zip(rhos, many, strict=True):
         alone = solve(v, rho, k)
         assert one.status == alone.status
-        assert_allclose(one.weights, alone.weights, rtol=1e-12, atol=0)
+        assert_allclose(one.weights, alone.weights, rtol=1e-9, atol=1e-12)
     assert_array_equal(many.nnz, [len(one.support) for one in many])
     assert_array_equal(many.etas, [one.stats["eta"] for one in many])
     assert_array_equal(many[3:5].nnz, many.nnz[3:5])

@@ -6,10 +6,7 @@
 
 1. The printed solution of (8) drops a factor k in lambda. Normalising removes lambda, so the nested
    search of Algorithm 1 is one scalar root, and for k = 2 a closed form; neither needs an epsilon.
-2. The gap is to the dual bound  (1+rho)^(1/k) (mean [v-eta]_+^k*)^(1/k*) + eta,  k* = k/(k-1), at
-   the eta of the solution. For weights of the form above it equals
-   (q'v - eta) (((1 + rho) / (1 + D(q)))^(1/k) - 1), which is how it is computed, the divergence
-   D(q) measured on the weights as returned: the difference of the two values is all rounding.
+2. Every solution carries its gap to a dual bound (`dense`), measured on the weights as returned.
 """
 
 from __future__ import annotations
@@ -23,9 +20,10 @@ import numpy as np
 
 from ...ops import FloatArray
 from ..base import Selection
-from .anyorder import AnyOrder, excess
+from .anyorder import AnyOrder
+from .dense import selection
 from .depths import Depths, depths
-from .level import Level, power
+from .level import Level
 from .quadratic import Quadratic
 
 
@@ -139,45 +137,3 @@ class Path(Sequence[Selection]):
 
     def _all(self) -> Iterator[tuple[str, Level]]:
         return (self.level(float(rho)) for rho in self.rhos)
-
-
-def selection(
-    scores: FloatArray, x: Depths, rho: float, k: float, status: str, level: Level
-) -> Selection:
-    """The dense weights at a threshold, and what is known of them."""
-    N, everything = x.n, level.n_active == x.n
-    support = np.arange(N) if everything else np.flatnonzero(x.depth <= level.anchor)
-    active = x.depth if everything else x.depth[support]
-    w = np.full(len(support), 1.0 / len(support))
-    if status == "active":
-        a = level.above(active)
-        a /= a.max()
-        w = power(a, 1.0 / (k - 1.0))
-        w /= w.sum()
-    weights = w
-    if not everything:
-        weights = np.zeros(N)
-        weights[support] = w
-    mean = float(w @ active)  # q'x
-    divergence = _divergence(w, N, k)
-    gap = 0.0
-    if status == "active":
-        short = np.log1p(rho) - np.log1p(divergence)
-        if abs(short) < 0.5:
-            short = np.log1p((rho - divergence) / (1.0 + divergence))
-        gap = abs((level.height - mean) * float(np.expm1(short / k)))
-    stats = {
-        "gap": x.difference(gap),
-        "eta": x.score(level.height) if status != "uniform" else -np.inf,
-        "rho": rho,
-        "divergence": divergence,
-        "value": x.score(mean),
-        "effective": float(1.0 / (w @ w)),
-    }
-    return Selection(status, scores, weights, support, stats)
-
-
-def _divergence(w: FloatArray, N: int, k: float) -> float:
-    """mean((N q)^k) - 1 as a mean of terms that are not negative."""
-    with np.errstate(over="ignore"):
-        return float((excess(N * w - 1.0, k).sum() + (N - len(w)) * (k - 1.0)) / N)

@@ -6,6 +6,7 @@ the step is exact up to one rounding of the difference; x ascending is v descend
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,22 +16,24 @@ import numpy as np
 from ...ops import FloatArray
 
 _TIE = 1e-100  # a depth this small (the largest is in [1/2, 1)) is a tie: its square would be lost
+PIECE = 32_768  # depths handled at a time: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Depths:
-    """depth: x as the scores came; ranked: x ascending; v = top - x * unit, times 2^shift."""
+    """ranked: x ascending; x = (high - v) / unit in the order of v, times 2^-shift."""
 
-    depth: FloatArray
+    v: FloatArray
     ranked: FloatArray
-    top: float
+    high: float
     unit: float
     shift: int
+    near_ties: bool
 
     @property
     def n(self) -> int:
         """N, the number of scores."""
-        return len(self.depth)
+        return len(self.v)
 
     @cached_property
     def ties(self) -> int:
@@ -42,9 +45,23 @@ class Depths:
         """Are all scores equal?"""
         return self.ties == self.n
 
+    def pieces(self) -> Iterator[tuple[slice, FloatArray]]:
+        """x in the order of the scores, a piece at a time, each overwritten by the next."""
+        room = np.empty(min(PIECE, self.n))
+        for start in range(0, self.n, PIECE):
+            part = slice(start, min(start + PIECE, self.n))
+            yield part, self._depth(part, room[: part.stop - start])
+
+    def _depth(self, part: slice, out: FloatArray) -> FloatArray:
+        np.subtract(self.high, self.v[part], out=out)
+        out *= 1.0 / self.unit
+        if self.near_ties:
+            out[out < _TIE] = 0.0
+        return out
+
     def score(self, height: float) -> float:
         """The score at a depth."""
-        return self.stretch(self.top - height * self.unit)
+        return self.stretch(self.high - height * self.unit)
 
     def difference(self, height: float) -> float:
         """A difference of scores from one of depths."""
@@ -68,14 +85,13 @@ def depths(scores: Any) -> Depths:
     else:  # 1e300 or 1e-300: a power of two takes differences and squares back into range
         v, high, low = np.ldexp(v, -shift), np.ldexp(high, -shift), np.ldexp(low, -shift)
     unit = float(np.ldexp(1.0, np.frexp(high - low)[1]))
-    depth = np.subtract(high, v)
-    depth *= 1.0 / unit
-    ranked = np.sort(depth)
+    ranked = np.subtract(high, v)
+    ranked *= 1.0 / unit
+    ranked.sort()
     near = int(np.searchsorted(ranked, _TIE))
-    if ranked[max(0, near - 1)] > 0.0 and near:
-        ranked[:near] = 0.0
-        depth[depth < _TIE] = 0.0
-    return Depths(depth, ranked, float(high), unit, shift)
+    near_ties = near > 0 and bool(ranked[near - 1] > 0.0)
+    ranked[:near] = 0.0
+    return Depths(v, ranked, float(high), unit, shift, near_ties)
 
 
 def _checked(scores: Any) -> FloatArray:
