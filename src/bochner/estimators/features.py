@@ -51,7 +51,8 @@ def learn_features(
         family = family.resolve(sample)
     hook.at("features")
     key = int(rng.integers(2**62)) if learner.needs.targets else 0
-    request = Request(family, *counts, task, rng, hook, held.rule(key))
+    auto = isinstance(estimator.n_components, str)
+    request = Request(family, *counts, task, rng, hook, held.rule(key), auto)
     return learner.learn(source, request)
 
 

@@ -63,7 +63,9 @@ def counts(
     per_atom: int,
     per_component: int = 1,
 ) -> tuple[int, int]:
-    """(n_candidates, n_components) as numbers; "auto" draws ``per_component`` for each kept."""
+    """(n_candidates, n_components) as numbers; "auto" draws ``per_component`` for each kept,
+    or all of a finite family where there is a choice to make.
+    """
     components = _count("n_components", n_components)
     candidates = _count("n_candidates", n_candidates)
     if candidates is not None and available is not None and candidates > available:
@@ -83,7 +85,8 @@ def counts(
         )
     if candidates is None:
         candidates = components * per_component
-        candidates = candidates if available is None else min(candidates, available)
+        if available is not None:  # a learner that chooses sees all there is
+            candidates = available if per_component > 1 else components
     return candidates, components
 
 

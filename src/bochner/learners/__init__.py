@@ -2,11 +2,13 @@
 
 from .alignment import Alignment
 from .base import Learner, Needs, Selection, as_learner, check_needs
+from .greedy import Greedy
 from .pseudo_posterior import PseudoPosterior
 from .uniform import Uniform
 
 __all__ = [
     "Alignment",
+    "Greedy",
     "Learner",
     "Needs",
     "PseudoPosterior",

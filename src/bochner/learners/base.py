@@ -66,7 +66,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Request:
-    """What the estimator asks of a learner."""
+    """What the estimator asks of a learner.
+
+    auto_components: ``n_components`` is only the most there may be, the learner decides;
+    candidates: columns that a former learner kept, in place of drawn ones.
+    """
 
     family: Family
     n_candidates: int
@@ -75,6 +79,15 @@ class Request:
     rng: np.random.Generator
     hook: Hook
     held_out: HeldOut = field(default_factory=lambda: Share(0))
+    auto_components: bool = False
+    candidates: FeatureMap | None = None
+
+    def candidates_for(self, n_inputs: int) -> FeatureMap:
+        """What to choose among: columns that a former learner kept, or else drawn ones."""
+        if self.candidates is not None:
+            return self.candidates
+        drawn = self.family.draw(self.n_candidates, n_inputs, self.rng)
+        return FeatureMap(self.family, drawn, np.ones(drawn.n_columns))
 
 
 class Learner(BaseEstimator):
@@ -83,6 +96,8 @@ class Learner(BaseEstimator):
     needs: ClassVar[Needs] = Needs()
     #: How many candidates ``n_candidates="auto"`` draws for each component.
     candidates_per_component: ClassVar[int] = 1
+    #: Can it choose among the columns of a former learner (see `Chain`)?
+    takes_candidates: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
@@ -118,12 +133,14 @@ def check_needs(learner: Learner, source: RowSource) -> None:
 def as_learner(learner: Any) -> Learner:
     """A learner from a learner or its name."""
     from .alignment import Alignment
+    from .greedy import Greedy
     from .pseudo_posterior import PseudoPosterior
     from .uniform import Uniform
 
     by_name: dict[str, type[Learner]] = {
         "uniform": Uniform,
         "alignment": Alignment,
+        "greedy": Greedy,
         "pseudo_posterior": PseudoPosterior,
     }
     if isinstance(learner, Learner):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import Block
+from ..rows import Block, RowSource
 from ..rows.hashing import hash_rows
 
 #: The share of rows held out where nothing else is asked for.
@@ -64,6 +64,21 @@ class MarkHeld:
         assert block.y is not None
         marks = self.held_out.mask(block)
         return block.replace(y=np.column_stack([block.y, marks]))
+
+
+@dataclass(frozen=True)
+class OnlyHeld:
+    """A block function that takes the weight off all rows but held-out ones, or off these."""
+
+    held_out: HeldOut
+    held: bool
+
+    def __call__(self, block: Block) -> Block:
+        return block.replace(weight=block.weights() * (self.held_out.mask(block) == self.held))
+
+    def of(self, source: RowSource) -> RowSource:
+        """The rows of a source of which only these count."""
+        return source.mapped(self, replace(source.schema, weighted=True))
 
 
 def unmarked(y: Any, n_targets: int | None) -> tuple[Any, Mask]:
