@@ -40,6 +40,15 @@ def best_depth(v, rho, k):
     return high * (1 - (1 + rho) ** (1 / k) * np.mean(a**conjugate) ** (1 / conjugate))
 
 
+def dual_depth(v, rho, k, eta):
+    """max v minus the dual bound at eta."""
+    v, k = np.asarray(v, L), L(k)
+    a, conjugate = np.maximum(v - L(eta), 0), k / (k - 1)
+    largest = a.max()
+    mean = np.mean((a / largest) ** conjugate) ** (1 / conjugate)
+    return v.max() - L(eta) - (1 + L(rho)) ** (1 / k) * largest * mean
+
+
 def searched_weights(v, rho, k):
     """The weights by a general solver, from the uniform ones."""
     N = len(v)

@@ -145,6 +145,32 @@ def test_refusals(arguments, message):
         solve(*arguments)
 
 
+MANY = 30_000
+MANY_SCORES = {
+    "squares": RNG.standard_normal(MANY) ** 2,
+    "20 decades": 10 ** RNG.uniform(-20, 0, MANY),
+    "20 decades below the best": 1 - 10 ** RNG.uniform(-20, 0, MANY),
+    "heavy tails": RNG.standard_t(1, MANY),
+    "steps": np.round(RNG.uniform(0, 9, MANY)),
+}
+
+
+@pytest.mark.parametrize("k", [1.0001, 1.1, 1.5, 3, 8])
+@pytest.mark.parametrize("name", MANY_SCORES)
+def test_sums_by_blocks_are_sums(name, k):
+    """Where thousands are active most of them are summed by moments of blocks."""
+    v = MANY_SCORES[name]
+    most = idle(v, k)
+    for rho in {min(r, 0.9 * most) for r in (1e-8, 0.01, 1.0, 100.0, 0.3 * most)}:
+        found = solve(v, rho, k)
+        q = found.weights
+        assert float(naive.divergence(q, k)) == pytest.approx(rho, rel=1e-9, abs=1e-15 * (1 + rho))
+        dual = naive.dual_depth(v, rho, k, found.stats["eta"])
+        # eta is one rounding off where scores are large and depths small
+        rounding = 4e-16 * np.abs(v).max()
+        assert naive.depth(q, v) - dual <= 1e-12 * (v.max() - v).mean() + rounding
+
+
 @hypothesis.settings(max_examples=60, deadline=None)
 @hypothesis.given(
     st.lists(st.floats(-1e6, 1e6) | st.integers(-3, 3).map(float), min_size=2, max_size=30),

@@ -222,6 +222,27 @@ def test_refusals(settings, message):
         learn(X, Y2, PAIR, Alignment(**settings))
 
 
+TABLE = np.eye(3)
+
+
+@pytest.mark.parametrize(
+    ("factor", "task", "message"),
+    [
+        (TABLE[:2], CLASSES, "shape .2, 3. .* each of the 3 classes"),
+        (TABLE[:, :, None], CLASSES, "shape .3, 3, 1."),
+        (TABLE * np.nan, CLASSES, "finite numbers"),
+        ("one", CLASSES, "shape"),
+        (None, CLASSES, "takes the targets for its factor, but these are classes"),
+        (TABLE, AMOUNT, "the targets are amounts"),
+        (lambda y: y[:2], AMOUNT, r"made shape \(2,\) of 60 targets"),
+    ],
+)
+def test_label_kernels_that_do_not_fit(factor, task, message):
+    y = Y3 if task is CLASSES else T1
+    with pytest.raises(ValueError, match=message):
+        learn(X, y, task, Alignment(0.1, target=LabelKernel(factor)))
+
+
 # Estimators
 
 

@@ -21,29 +21,69 @@ from ..rows import Block, RowSum
 from .base import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabelKernel:
     """Any label kernel by a factor: S = A A'.
 
     Parameters
     ----------
     factor : array (n_classes, r), callable or None
-        A row for each class; or a function from the targets of some rows (class indices or
-        numbers) to their rows of A; or None: the targets are A already.
+        A row for each class, in the order of ``classes_``; or a function from the targets of some
+        rows (class indices or numbers) to their rows of A; or None: the targets are A already.
     centered : bool
         Take the mean row off A.
+
+    Examples
+    --------
+    Three grades, of which the middle one is half way:
+
+    >>> import numpy as np
+    >>> from bochner.learners import Alignment
+    >>> from bochner.learners.alignment import LabelKernel
+    >>> learner = Alignment(0.01, target=LabelKernel(np.array([[-1.0], [0.0], [1.0]])))
     """
 
     factor: FloatArray | Callable[[FloatArray], FloatArray] | None = None
     centered: bool = True
 
+    def check(self, task: Task) -> None:
+        """Refuse a factor that does not fit the targets, before any work."""
+        if callable(self.factor):
+            return
+        classes = task.kind == "classification"
+        if self.factor is None:
+            if classes:
+                raise ValueError(
+                    "LabelKernel() takes the targets for its factor, but these are classes: give "
+                    f"a table with a row for each of the {task.n_classes}, or a function."
+                )
+            return
+        table = np.asarray(self.factor)
+        if not classes:
+            raise ValueError(
+                f"LabelKernel(factor=<array {table.shape}>) has a row for each class, but the "
+                "targets are amounts: give a function of them, or None to take them as they are."
+            )
+        numbers = table.ndim == 2 and table.dtype.kind in "biuf" and np.isfinite(table).all()
+        if not numbers or len(table) != task.n_classes:
+            raise ValueError(
+                f"LabelKernel(factor=...) has shape {table.shape} of {table.dtype}: give a table "
+                f"of finite numbers with a row for each of the {task.n_classes} classes."
+            )
+
     def rows(self, y: FloatArray) -> FloatArray:
         """A for rows with these targets."""
         if self.factor is None:
             return y
-        if callable(self.factor):
-            return np.asarray(self.factor(y))
-        return np.asarray(self.factor)[y.astype(np.intp)]
+        if not callable(self.factor):
+            return np.asarray(self.factor)[y.astype(np.intp)]
+        A = np.asarray(self.factor(y))
+        if A.ndim not in (1, 2) or len(A) != len(y) or not np.isfinite(A).all():
+            raise ValueError(
+                f"the function of this LabelKernel made shape {A.shape} of {len(y)} targets: it "
+                "must return a row of finite numbers for each of them."
+            )
+        return A
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,5 +203,6 @@ class FactorFigures(RowSum[Figures, tuple[FloatArray, FloatArray, FloatArray]]):
 def as_target(target: Any, task: Task) -> Target:
     """The target from the setting of the learner; "auto" is centred."""
     if isinstance(target, LabelKernel):
+        target.check(task)
         return Target(task, target, target.centered)
     return Target(task, None, target != "raw")
