@@ -13,6 +13,7 @@ from .harmonics import Harmonics
 from .laplace import Laplace
 from .linear import Linear
 from .matern import Matern
+from .taylor import Taylor
 from .union import Union
 
 _BY_NAME: dict[str, type[Family]] = {
@@ -22,6 +23,7 @@ _BY_NAME: dict[str, type[Family]] = {
     "matern": Matern,
     "arc_cosine": ArcCosine,
     "linear": Linear,
+    "taylor": Taylor,
     "harmonics": Harmonics,
 }
 
@@ -51,6 +53,7 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "Taylor",
     "Union",
     "as_family",
 ]

@@ -16,8 +16,9 @@ from .projection import DIFFERENTIABLE, FloatArray, Projection
 from .tasks import Worker, tasks
 from .tiles import FormTile, Rows
 
-#: With so many columns in X the products outweigh the sweep, whose tile may leave the nearest cache,
-#: and a tile's product (forms x columns, added in float64) is the larger part of what is left.
+#: With so many columns in X the products outweigh the sweep, whose tile may leave the nearest
+#: cache, and a tile's product (forms x columns, added in float64) is the larger part of what is
+#: left.
 WIDE, TALL = 256, 2
 
 

@@ -1,0 +1,5 @@
+"""Explicit Taylor features of the Gaussian kernel."""
+
+from .family import Taylor
+
+__all__ = ["Taylor"]
