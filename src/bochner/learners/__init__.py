@@ -3,6 +3,7 @@
 from .alignment import Alignment
 from .base import Learner, Needs, Selection, as_learner, check_needs
 from .greedy import Greedy
+from .margin import MarginSearch
 from .pseudo_posterior import PseudoPosterior
 from .uniform import Uniform
 
@@ -10,6 +11,7 @@ __all__ = [
     "Alignment",
     "Greedy",
     "Learner",
+    "MarginSearch",
     "Needs",
     "PseudoPosterior",
     "Selection",

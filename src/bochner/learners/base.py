@@ -134,6 +134,7 @@ def as_learner(learner: Any) -> Learner:
     """A learner from a learner or its name."""
     from .alignment import Alignment
     from .greedy import Greedy
+    from .margin import MarginSearch
     from .pseudo_posterior import PseudoPosterior
     from .uniform import Uniform
 
@@ -141,6 +142,7 @@ def as_learner(learner: Any) -> Learner:
         "uniform": Uniform,
         "alignment": Alignment,
         "greedy": Greedy,
+        "margin_search": MarginSearch,
         "pseudo_posterior": PseudoPosterior,
     }
     if isinstance(learner, Learner):
