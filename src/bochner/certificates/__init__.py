@@ -8,9 +8,11 @@ from .alignment import (
 )
 from .certificate import Certificate
 from .classifier import held_out_error, pac_bayes_linear
+from .conformal import residual_tolerance
 from .kernel_loss import (
     chi_square,
     f_divergence,
+    fixed_kernel,
     landmark,
     loss_variance,
     pac_bayes_first_order,
@@ -28,6 +30,7 @@ __all__ = [
     "alignment_suboptimality",
     "chi_square",
     "f_divergence",
+    "fixed_kernel",
     "held_out_error",
     "landmark",
     "loss_variance",
@@ -37,4 +40,5 @@ __all__ = [
     "pac_bayes_linear",
     "pac_bayes_second_order",
     "pac_bayes_union",
+    "residual_tolerance",
 ]

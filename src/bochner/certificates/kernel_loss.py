@@ -24,6 +24,7 @@ import numpy as np
 from ..ops import FloatArray
 from .arguments import ROWS
 from .certificate import Certificate, check_count, check_delta, check_number
+from .classifier import UNSEEN
 
 SIMILARITY = "the similarity of targets is a fixed function with values in [-1, 1]"
 PRIOR = "the prior (the candidates, their number and bandwidth) is fixed without these rows"
@@ -94,6 +95,20 @@ def pac_bayes_second_order(
     n = check_count("n", n, 2, "a pair needs two rows.")
     given = _Given(empirical, kl, delta, _ts(t, math.sqrt(n)))
     return given.certificate("Theorem 3", ALL, n, 1.0, 8.0 * (n // 2), 0.0, broken)
+
+
+def fixed_kernel(
+    empirical: float, n: int, delta: float = 0.05, *, broken: tuple[str, ...] = ()
+) -> Certificate:
+    """Theorem 3 for one kernel that was fixed without these rows: Hoeffding (1963) for pairs.
+
+    L(k) <= L^(k) + sqrt(ln(1/delta) / (2 floor(n/2))).
+    """
+    n, delta = check_count("n", n, 2, "a pair needs two rows."), check_delta(delta)
+    t = math.sqrt(8.0 * (n // 2) * math.log(1.0 / delta))
+    found = pac_bayes_second_order(empirical, 0.0, n, delta, t=t, broken=broken)
+    name = "Hoeffding's bound on rows set aside"
+    return replace(found, name=name, assumptions=(ROWS, SIMILARITY, UNSEEN))
 
 
 def landmark(

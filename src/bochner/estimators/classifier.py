@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -9,12 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..certificates import Certificate, held_out_error
+from ..certificates.conformal import threshold
 from ..feature_map import FeatureMap
 from ..learners.base import Task
 from ..linear import Head, Logistic, Ridge, as_head, probabilities
 from ..rows import RowSource, draw_sample
 from ..rows.block import is_sparse
 from . import predictors, settings, targets
+from .certify import DELTA, DISTINCT, Parts, SetOf, Unseen, set_aside
 from .holding import holding
 from .inputs import is_streamed
 from .kernel_model import KernelModel
@@ -68,6 +72,10 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         category a column; sparse rows pass as they are. None takes the numbers as they come.
     cv, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
+    certify : bool or float in (0, 1), default=False
+        True sets a fifth of the rows aside (a number: that share) before anything is learned, by a
+        hash of their content. They certify the result: `certificate_` and `certificates_`, and
+        `predict_set`.
     class_weight : None, "balanced" or dict, default=None
         Factors on the weights of the rows of each class.
 
@@ -80,6 +88,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     model_ : LinearModel
         The head's solution, with its status and optimality gap.
     treatment_ : ColumnTreatment or None
+    certificate_ : Certificate
+        What is guaranteed, each at 0.95: with ``certify=True`` the error of this classifier, else
+        what the learner's theory says of its kernel, with the assumptions that are broken.
+    certificates_ : dict of Certificate
+        "error", "kernel" (alignment loss, from rows set aside), "head" (PAC-Bayes, from the rows
+        fitted on) and "learner", as far as there are any.
 
     Examples
     --------
@@ -102,6 +116,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         preprocess: str | None = "auto",
         cv: Any = None,
         random_state: Any = None,
+        certify: Any = False,
         device: str | None = None,
         verbose: int = 0,
         callback: Any = None,
@@ -116,6 +131,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self.preprocess = preprocess
         self.cv = cv
         self.random_state = random_state
+        self.certify = certify
         self.device = device
         self.verbose = verbose
         self.callback = callback
@@ -136,9 +152,38 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                     f"y holds only one class ({self.classes_[0]!r}); a classifier needs at least "
                     "two. Check the target column, or how the rows were selected."
                 )
-            encoded = targets.with_classes(source, self.classes_, self.class_weight)
-            self._fit_source(encoded, Task("classification", len(self.classes_)), held)
+            parts = set_aside(self.certify, source, held, self.random_state)
+            self._fit_source(self._encoded(parts), Task("classification", len(self.classes_)))
         return self
+
+    def _encoded(self, parts: Parts) -> Parts:
+        """Class indices for labels; rows set aside have no say in the weights of classes."""
+        fit = targets.with_classes(parts.fit, self.classes_, self.class_weight)
+        if parts.aside is None:
+            return replace(parts, fit=fit)
+        left = parts.fit.reduce(targets.ClassSum())
+        if len(left) < len(self.classes_):
+            missing = sorted(set(self.classes_.tolist()) - set(left.tolist()))[:5]
+            raise ValueError(
+                f"certify={self.certify!r} sets all rows of the classes {missing} aside: give more "
+                "rows of them, or a smaller share."
+            )
+        return replace(parts, fit=fit, aside=targets.with_classes(parts.aside, self.classes_, None))
+
+    def _of_unseen(self, unseen: Unseen) -> dict[str, Certificate]:
+        found = held_out_error(unseen.errors, unseen.n, DELTA)
+        return {"error": replace(found, assumptions=(*found.assumptions, DISTINCT))}
+
+    def predict_set(self, X: Any, alpha: float = 0.1) -> Any:
+        """Which classes a row may have, n x C of booleans, the truth missed in alpha of all rows.
+
+        Split conformal sets from the rows that ``certify=`` set aside: over these and a new row
+        from the same distribution, P(truth in its set) >= 1 - alpha, whatever the model. The
+        predicted class is always in the set. Columns follow ``classes_``.
+        """
+        most = threshold(self._scores_aside("predict_set"), alpha)
+        pick = SetOf(most, isinstance(self._head(), Logistic))
+        return self._map(X, pick, dtype=np.bool_, width=len(self.classes_))
 
     @available_if(_adds_up)
     def partial_fit(

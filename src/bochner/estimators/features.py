@@ -11,13 +11,25 @@ from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import statistics
+from ..certificates import Certificate
 from ..families import as_family
 from ..feature_map import FeatureMap
 from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
 from ..rows import Hook, RowSource, draw_sample
+from ..rows.reduce import all_blocks
+from ..rows.sample import stacked
 from ..rows.threads import limited
 from . import settings, targets
+from .certify import (
+    BANDWIDTH,
+    Certified,
+    Parts,
+    of_kernel,
+    of_learner,
+    set_aside,
+    share_of,
+)
 from .holding import Holding, holding
 from .inputs import is_streamed, open_rows
 
@@ -73,7 +85,7 @@ class _Transforms:
         return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
 
 
-class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
+class LearnedFeatures(_Transforms, Certified, TransformerMixin, BaseEstimator):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
@@ -97,6 +109,9 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         Which rows a learner's own choices hold out: None is a quarter, by a keyed hash of their
         content; a float is another share; the first split of a splitter decides for rows in memory.
     random_state : int, RandomState, Generator or None
+    certify : bool or float in (0, 1), default=False
+        True sets a fifth of the rows aside (a number: that share) before anything is learned, by a
+        hash of their content. They certify the alignment loss of the learned kernel.
     device : None or "cpu"
         Where to compute; a device that is not available raises.
     verbose : int
@@ -112,6 +127,9 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         The map itself; it works without this estimator.
     selection_ : Selection
         What the learner chose.
+    certificate_ : Certificate
+        What is guaranteed of the kernel at 0.95: from rows set aside with ``certify=True``, else
+        by the theory of the learner, with the assumptions that are broken.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -134,6 +152,7 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         task: str = "auto",
         cv: Any = None,
         random_state: Any = None,
+        certify: Any = False,
         device: str | None = None,
         verbose: int = 0,
         callback: Any = None,
@@ -146,6 +165,7 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
         self.task = task
         self.cv = cv
         self.random_state = random_state
+        self.certify = certify
         self.device = device
         self.verbose = verbose
         self.callback = callback
@@ -170,12 +190,40 @@ class LearnedFeatures(_Transforms, TransformerMixin, BaseEstimator):
             held = holding(self.cv, X, y, groups)
             source, task = targets.for_learning(source, kind)
             hook = Hook(self.callback, self.verbose)
-            self.feature_map_, self.selection_ = learn_features(source, self, task, rng, hook, held)
+            parts = set_aside(self.certify, source, held, self.random_state)
+            learned = learn_features(parts.fit, self, task, rng, hook, parts.held)
+            self.feature_map_, self.selection_ = learned
+            self.certificates_ = self._certify(parts, task)
         return self
 
+    def _certify(self, parts: Parts, task: Task) -> dict[str, Certificate]:
+        found: dict[str, Certificate] = {}
+        if parts.aside is not None:
+            found |= of_kernel(self.feature_map_, parts.fit, parts.aside, task)
+        broken = [BANDWIDTH] if as_family(self.family).needs_sample else []
+        learner, n = as_learner(self.learner), parts.fit.n_rows
+        return found | of_learner(learner, self.selection_, n, self.feature_map_, broken)
+
+    def kernel(self, X: Any, Y: Any = None) -> Any:
+        """The learned kernel between the rows of X and of Y (of X, where None): n x m.
+
+        It goes where scikit-learn takes a kernel as a function: ``SVC(kernel=features.kernel)``.
+        """
+        check_is_fitted(self)
+        left = self._rows(X)
+        return self.feature_map_.kernel(left, None if Y is None else self._rows(Y))
+
+    def _rows(self, X: Any) -> Any:
+        if is_streamed(X):
+            raise ValueError(
+                "a kernel matrix needs rows in memory; transform takes scans and Dask."
+            )
+        blocks = [block.X for block in all_blocks(open_rows(self, X, reset=False))]
+        return blocks[0] if len(blocks) == 1 else stacked(blocks)
+
     def _kind_of_targets(self, X: Any, y: Any) -> str:
-        """Classification, regression, or "none" where the learner does not look at y."""
-        if not as_learner(self.learner).needs.targets:
+        """Classification, regression, or "none" where nothing looks at y."""
+        if not as_learner(self.learner).needs.targets and share_of(self.certify) is None:
             return "none"
         if is_streamed(X):
             return targets.kind_of_stream(self.task)

@@ -35,6 +35,13 @@ class Holding:
             return of_groups(self.groups, seed, self.share)
         return Share(seed, self.share)
 
+    def among(self, rows: Array) -> Holding:
+        """The same choice where only these rows are left, in this order."""
+        groups = None if self.groups is None else self.groups[rows]
+        return Holding(
+            self.share, groups, None if self.rows is None else Rows(self.rows.picked[rows])
+        )
+
 
 def holding(cv: Any, X: Any, y: Any = None, groups: Any = None) -> Holding:
     """What is held out of these rows, or an error that says what to give."""

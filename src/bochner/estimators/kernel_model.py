@@ -9,23 +9,37 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..certificates import Certificate
 from ..families import Gaussian, as_family
 from ..feature_map import FeatureMap
+from ..learners import as_learner
 from ..learners.base import Task
-from ..linear import Head, LinearModel, Ridge
+from ..linear import Head, LinearModel, Logistic, Ridge
 from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
 from ..rows.adapt import refuse_frame
+from ..rows.block import Array
 from ..rows.threads import limited
 from ..search.columns import learn_treatment
 from . import predictors, settings
+from .certify import (
+    BANDWIDTH,
+    COLUMNS,
+    AsideSum,
+    Certified,
+    Parts,
+    Unseen,
+    of_head,
+    of_kernel,
+    of_learner,
+)
 from .features import learn_features
 from .holding import Holding
 from .inputs import open_rows
 from .targets import with_signs
 
 
-class KernelModel(BaseEstimator):
+class KernelModel(Certified, BaseEstimator):
     """What the classifier and the regressor share: opening rows, fitting, and raw scores."""
 
     family: Any
@@ -40,6 +54,8 @@ class KernelModel(BaseEstimator):
     verbose: int
     callback: Any
     n_jobs: Any
+    certify: Any
+    unseen_: Unseen
     _sums: IncrementalRidge
 
     def _open(self, X: Any, y: Any = None, weight: Any = None, *, reset: bool) -> RowSource:
@@ -62,8 +78,9 @@ class KernelModel(BaseEstimator):
         """The head asked for; "auto" is the estimator's own choice."""
         raise NotImplementedError
 
-    def _fit_source(self, source: RowSource, task: Task, held: Holding) -> None:
-        """Everything after validation: ``source`` carries class indices or float targets."""
+    def _fit_source(self, parts: Parts, task: Task) -> None:
+        """Everything after validation: the rows carry class indices or float targets."""
+        source, held = parts.fit, parts.held
         rng = settings.generator(self.random_state)
         hook = Hook(self.callback, self.verbose)
         head = self._head()
@@ -71,6 +88,7 @@ class KernelModel(BaseEstimator):
             del self._sums
         rows, treatment = self._treated(source, hook)
         feature_map, selection = learn_features(rows, Resolved(self), task, rng, hook, held)
+        treated = rows
         if task.n_classes is not None and isinstance(head, Ridge):
             rows = with_signs(rows, task.n_classes)
         if isinstance(self.head, str) and self.head == "auto":
@@ -78,6 +96,43 @@ class KernelModel(BaseEstimator):
         model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
         self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
         self._keep(model)
+        hook.at("certificates")
+        self._certify(treated, parts.aside, task)
+
+    def _certify(self, rows: RowSource, aside: RowSource | None, task: Task) -> None:
+        """What is guaranteed: ``rows`` were fitted on, after the column treatment."""
+        fm = self.feature_map_
+        found: dict[str, Certificate] = {}
+        if aside is not None:
+            logistic = task.n_classes is not None and isinstance(self._head(), Logistic)
+            self.unseen_ = aside.reduce(AsideSum(self._decision(), task, logistic))
+            found |= self._of_unseen(self.unseen_)
+            known = self.treatment_
+            treated = aside if known is None else aside.mapped(known, known.output)
+            found |= of_kernel(fm, rows, treated, task)
+        elif hasattr(self, "unseen_"):  # of an earlier fit
+            del self.unseen_
+        broken = [BANDWIDTH] if Resolved(self).family.needs_sample else []
+        broken += [COLUMNS] if self.treatment_ is not None else []
+        learner = as_learner(self.learner)
+        found |= of_learner(learner, self.selection_, rows.n_rows, fm, broken)
+        if aside is not None and task.n_classes is not None:
+            found |= of_head(rows, fm, self.model_, broken, learned=learner.needs.targets)
+        self.certificates_ = found
+
+    def _scores_aside(self, method: str) -> Array:
+        """Conformal scores of the rows set aside, ascending."""
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "unseen_"):
+            raise ValueError(
+                f"{method} needs rows that nothing was fitted on: fit with certify=True, or with "
+                "the share of rows to set aside."
+            )
+        return self.unseen_.scores
+
+    def _of_unseen(self, unseen: Unseen) -> dict[str, Certificate]:
+        """What the predictions on rows set aside say."""
+        raise NotImplementedError
 
     def _scaled(self, head: Head, rows: RowSource, feature_map: FeatureMap) -> Head:
         """The automatic head in the units of these features; `Ridge` finds its own."""
@@ -98,6 +153,7 @@ class KernelModel(BaseEstimator):
             rows, self.treatment_ = self._treated(source, hook)
             learned = learn_features(rows, Resolved(self), task, rng, hook, held)
             self.feature_map_, self.selection_ = learned
+            self.certificates_ = {}
             sums = IncrementalRidge(head)
         if task.n_classes is not None:
             rows = with_signs(rows, task.n_classes)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from ..certificates import Certificate, residual_tolerance
+from ..certificates.conformal import threshold
 from ..learners.base import Task
 from ..linear import Head, Ridge, as_head
 from ..rows import RowSource
 from . import predictors, settings, targets
+from .certify import DELTA, DISTINCT, Interval, Unseen, set_aside
 from .holding import holding
 from .inputs import is_streamed
 from .kernel_model import KernelModel
@@ -68,6 +72,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         preprocess: str | None = "auto",
         cv: Any = None,
         random_state: Any = None,
+        certify: Any = False,
         device: str | None = None,
         verbose: int = 0,
         callback: Any = None,
@@ -81,6 +86,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.preprocess = preprocess
         self.cv = cv
         self.random_state = random_state
+        self.certify = certify
         self.device = device
         self.verbose = verbose
         self.callback = callback
@@ -93,8 +99,31 @@ class KernelRegressor(RegressorMixin, KernelModel):
         """
         with settings.fitting(self):
             numbers = self._numbers(X, y, sample_weight, reset=True)
-            self._fit_source(numbers, Task("regression"), holding(self.cv, X, y, groups))
+            held = holding(self.cv, X, y, groups)
+            parts = set_aside(self.certify, numbers, held, self.random_state)
+            self._fit_source(parts, Task("regression"))
         return self
+
+    def _of_unseen(self, unseen: Unseen) -> dict[str, Certificate]:
+        if unseen.n < 9:  # too few for the radius of alpha = 0.1
+            return {}
+        found = residual_tolerance(unseen.scores, 0.1, DELTA)
+        return {"residual": replace(found, assumptions=(*found.assumptions, DISTINCT))}
+
+    def predict_interval(self, X: Any, alpha: float = 0.1) -> Any:
+        """Lower and upper end for each row, n x 2, the target missed in alpha of all rows.
+
+        Split conformal: the prediction and on either side the same radius, from the rows that
+        ``certify=`` set aside. Over these and a new row from the same distribution,
+        P(target inside) >= 1 - alpha, whatever the model.
+        """
+        if self.n_outputs_ > 1:
+            raise ValueError(
+                f"predict_interval takes one target, but there are {self.n_outputs_}: fit one "
+                "regressor for each."
+            )
+        ends = Interval(threshold(self._scores_aside("predict_interval"), alpha))
+        return self._map(X, ends, dtype=np.float64, width=2)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows and solve for all rows so far.

@@ -2,18 +2,20 @@
 
 Choosing rows by their hash makes a subset that depends neither on the order of the rows nor on
 how they are cut into blocks, and that keeps equal rows together. Zeros contribute nothing, so a
-sparse row and its dense twin, or a float32 row and its float64 copy, have the same hash.
+sparse row and its dense twin, or a float32 row and its float64 copy, have the same hash. In a
+`Frame` a category counts by its text, and a missing value by being one.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .block import Array
+from .block import Array, Frame
 
 _STRIP_BYTES = 2**18  # temporaries of the dense hash stay in the second-level cache
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
@@ -21,10 +23,13 @@ _SHIFT = np.uint64(32)
 
 
 def hash_rows(X: Any, seed: int, y: Array | None = None) -> NDArray[np.uint64]:
-    """One hash per row of X (n x d dense or CSR), of y too when given."""
+    """One hash per row of X (n x d dense, CSR or a `Frame`), of y too when given."""
     X = canonical(X)
     keys = _column_keys(seed, X.shape[1])
-    total = _sparse_sums(X, keys) if sparse.issparse(X) else _dense_sums(X, keys)
+    if isinstance(X, Frame):
+        total = _frame_sums(X, keys)
+    else:
+        total = _sparse_sums(X, keys) if sparse.issparse(X) else _dense_sums(X, keys)
     if y is not None:
         columns = y.reshape(len(y), -1).astype(np.float64, copy=False)
         total += _dense_sums(columns, _column_keys(seed + 1, columns.shape[1]))
@@ -76,3 +81,25 @@ def _sparse_sums(X: Any, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     entries = _entries(X.data, keys[X.indices])
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
     return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def _frame_sums(frame: Frame, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    total = np.zeros(len(frame), dtype=np.uint64)
+    for column, key in zip(frame.columns, keys, strict=True):
+        values = column if column.dtype.kind in "biuf" else _codes(column)
+        if values.dtype.kind == "f":
+            values = np.where(np.isnan(values), np.nan, values)  # one kind of NaN
+        total += _entries(values, np.broadcast_to(key, len(values)))
+    return total
+
+
+def _codes(column: Array) -> Array:
+    """A number in [1, 2) for each text, the same on every machine; missing is zero."""
+    known: dict[Any, float] = {None: 0.0}
+    out = np.empty(len(column))
+    for i, value in enumerate(column):
+        if value not in known:
+            digest = hashlib.blake2b(str(value).encode(), digest_size=6).digest()
+            known[value] = 1.0 + int.from_bytes(digest) / 2.0**48
+        out[i] = known[value]
+    return out

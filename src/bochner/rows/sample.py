@@ -6,6 +6,7 @@ weight; and two samples merge into the sample of the union. It replaces a reserv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -89,7 +90,7 @@ class SampleRows(RowSum["_Kept | None", RowSample]):
             return b if a is None else a
         both = _Kept(
             np.concatenate([a.keys, b.keys]),
-            _stack(a.X, b.X),
+            stacked([a.X, b.X]),
             None if a.y is None or b.y is None else np.concatenate([a.y, b.y]),
             np.concatenate([a.weight, b.weight]),
             a.moments.join(b.moments),
@@ -140,10 +141,11 @@ class SampleRows(RowSum["_Kept | None", RowSample]):
         return replace(joined.take(slice(0, fits)), limit=min(kept.limit, int(keys[fits])))
 
 
-def _stack(a: Any, b: Any) -> Any:
-    if sparse.issparse(a):
-        return sparse.vstack([a, b], format="csr")
-    return np.concatenate([a, b])
+def stacked(parts: Sequence[Any]) -> Any:
+    """Blocks of rows under one another, CSR or dense."""
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
 
 
 def _row_bytes(X: Any) -> Array:
