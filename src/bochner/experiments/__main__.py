@@ -21,19 +21,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{name:28s} {find(name).title}")
         return 0
     try:
-        return max(_one(name, arguments, given) for name in _all(arguments.name))
+        leaves = _all(arguments.name)
+        if len(leaves) > 1 and (arguments.json or arguments.markdown):
+            raise ValueError(
+                f"{arguments.name} has {len(leaves)} parts, which do not fit into one file: give "
+                "--out FOLDER instead of --json or --markdown."
+            )
+        for name in leaves:
+            _one(name, arguments, given)
+        return 0
     except (DataUnavailableError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
 
 
 def _all(name: str) -> list[str]:
-    """The experiment, or the parts of an umbrella."""
-    return list(find(name).parts) or [name]
+    """The experiment, or the parts of an umbrella, down to the last."""
+    parts = find(name).parts
+    return [leaf for part in parts for leaf in _all(part)] if parts else [name]
 
 
-def _one(name: str, arguments: argparse.Namespace, given: Sequence[str]) -> int:
-    command = shlex.join(["python", "-m", "bochner.experiments", *_told(given)])
+def _one(name: str, arguments: argparse.Namespace, given: Sequence[str]) -> None:
+    command = shlex.join(["python", "-m", "bochner.experiments", *_told(given, name)])
     tell = None if arguments.silent else lambda line: print(line, file=sys.stderr, flush=True)
     result = run(name, quick=arguments.quick, command=command, tell=tell)
     print(tables.text(result))
@@ -47,10 +56,9 @@ def _one(name: str, arguments: argparse.Namespace, given: Sequence[str]) -> int:
         arguments.markdown.write_text(tables.markdown(result), "utf-8")
     if arguments.json:
         arguments.json.write_text(tables.to_json(result), "utf-8")
-    return 0
 
 
-def _told(given: Sequence[str]) -> list[str]:
+def _told(given: Sequence[str], name: str) -> list[str]:
     """The command as the page shows it: what to run, not where its files went."""
     kept, skip = [], False
     for word in given:
@@ -59,7 +67,7 @@ def _told(given: Sequence[str]) -> list[str]:
         elif word in ("--json", "--markdown", "--out"):
             skip = True
         elif word != "--silent":
-            kept.append(word)
+            kept.append(word if word.startswith("-") else name)
     return kept
 
 

@@ -16,9 +16,12 @@ from scipy import sparse
 from ..feature_map import FeatureMap
 from ..linear import LinearModel, Logistic, Ridge, SquaredHinge
 from ..rows import MemorySource
+from .wide import ridge_path
 
 #: Bytes of features that are made once for all penalties; beyond that a head makes its own.
 AT_ONCE = 1.5e9
+#: Columns beyond which a few Cholesky factors take less time than one decomposition.
+MOST_COLUMNS = 2000
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,18 @@ def predict(model: LinearModel, classes: Any, fm: FeatureMap | None, Z: Any) -> 
 
 
 def _ridge(rows: Rows, alphas: Sequence[float]) -> list[LinearModel]:
+    """Of the two systems the smaller; one decomposition for all penalties where that pays."""
+    n, M = rows.Z.shape
+    if rows.fm is None and n < M:
+        return ridge_path(rows.Z, rows.targets, alphas)
     source = MemorySource(rows.Z, rows.targets)
-    if len(alphas) == 1:
-        return [Ridge(alphas[0]).fit(source, rows.fm)]
+    if len(alphas) == 1 or M > MOST_COLUMNS:
+        return [Ridge(alpha).fit(source, rows.fm) for alpha in alphas]
     path = Ridge(alphas[0], alphas=alphas).fit(source, rows.fm).path
     assert path is not None
-    where = [int(np.flatnonzero(np.isclose(path.alphas, a, rtol=1e-9))[0]) for a in alphas]
-    return [LinearModel(path.coefs[i], path.intercepts[i]) for i in where]
+    models = []
+    for alpha in alphas:
+        coef = path.coef(alpha)
+        mean = path.spectrum.mean_y - coef @ path.spectrum.mean_x
+        models.append(LinearModel(coef, mean))
+    return models

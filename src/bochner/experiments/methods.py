@@ -37,7 +37,8 @@ class Features:
     head : Penalised
     grid : mapping
         More settings to choose on held-out rows, such as ``{"family__bandwidth": (1.0, 2.0)}``.
-    on_held_out : Score, by default the misclassification or squared error
+    choice_rows : int, default=None
+        Choose on a random part of the training rows with so many at most.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Features:
     n_components: Count = "auto"
     head: Penalised = field(default_factory=Penalised)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    choice_rows: int | None = None
 
     def fit(self, split: Split, seed: int, earlier: Mapping[str, Outcome]) -> Outcome:
         base = self._estimator(split, seed, earlier)
@@ -87,7 +89,7 @@ class Features:
         grid = list(ParameterGrid(dict(self.grid)))
         if len(grid) == len(penalties) == 1:
             return grid[0], penalties[0], float("nan")
-        inner = held_out(split, seed)
+        inner = held_out(split, seed, most=self.choice_rows)
         found = []
         for settings in grid:
             fm = clone(base).set_params(**settings).fit(inner.X, inner.y).feature_map_

@@ -87,11 +87,21 @@ def _split(data: Dataset, train: Any, test: Any) -> Split:
     return Split(data.name, X[train], y[train], X[test], y[test], groups, data.note, data.task)
 
 
-def held_out(split: Split, seed: int, share: float = 0.25) -> Split:
+def held_out(split: Split, seed: int, share: float = 0.25, most: int | None = None) -> Split:
     """The training rows alone, cut in two: what every choice is made on."""
+    if most is not None and len(split.y) > most:
+        split = part_of(split, most, seed)
     if split.groups is not None:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=seed)
         return split.of(*next(splitter.split(split.y, groups=split.groups)))
     stratify = split.y if split.task == "classification" else None
     rows = np.arange(len(split.y))
     return split.of(*train_test_split(rows, test_size=share, random_state=seed, stratify=stratify))
+
+
+def part_of(split: Split, n: int, seed: int) -> Split:
+    """At most n training rows and n test rows."""
+    rng = np.random.default_rng(seed)
+    train, test = rng.permutation(len(split.y))[:n], rng.permutation(len(split.y_test))[:n]
+    part = split.of(train, train)
+    return replace(part, X_test=split.X_test[test], y_test=split.y_test[test])
