@@ -2,6 +2,8 @@
 
 from .alignment import Alignment
 from .base import Learner, Needs, Selection, as_learner, check_needs
+from .chain import Chain
+from .energy import Energy
 from .greedy import Greedy
 from .margin import MarginSearch
 from .pseudo_posterior import PseudoPosterior
@@ -9,6 +11,8 @@ from .uniform import Uniform
 
 __all__ = [
     "Alignment",
+    "Chain",
+    "Energy",
     "Greedy",
     "Learner",
     "MarginSearch",

@@ -133,6 +133,7 @@ def check_needs(learner: Learner, source: RowSource) -> None:
 def as_learner(learner: Any) -> Learner:
     """A learner from a learner or its name."""
     from .alignment import Alignment
+    from .energy import Energy
     from .greedy import Greedy
     from .margin import MarginSearch
     from .pseudo_posterior import PseudoPosterior
@@ -141,6 +142,7 @@ def as_learner(learner: Any) -> Learner:
     by_name: dict[str, type[Learner]] = {
         "uniform": Uniform,
         "alignment": Alignment,
+        "energy": Energy,
         "greedy": Greedy,
         "margin_search": MarginSearch,
         "pseudo_posterior": PseudoPosterior,

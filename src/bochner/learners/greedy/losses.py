@@ -156,8 +156,8 @@ def _deltas(y: FloatArray) -> FloatArray:
     return np.asarray(np.where(deviation > 0, deviation, 1.0))
 
 
-class TargetFigures(RowSum["Any", "tuple[FloatArray, FloatArray]"]):
-    """Weighted mean and mean square about it of each target column, (C,) both."""
+class TargetFigures(RowSum["Any", "tuple[float, FloatArray, FloatArray]"]):
+    """Total weight, and the mean and the variance of each target column, (C,) both."""
 
     def start(self) -> Any:
         return None
@@ -178,7 +178,7 @@ class TargetFigures(RowSum["Any", "tuple[FloatArray, FloatArray]"]):
         spread = a[2] + b[2] + np.square(move) * a[0] * b[0] / total
         return total, a[1] + move * b[0] / total, spread
 
-    def finalise(self, state: Any) -> tuple[FloatArray, FloatArray]:
+    def finalise(self, state: Any) -> tuple[float, FloatArray, FloatArray]:
         if state is None:
             raise ValueError("no rows with a positive weight: check sample_weight, or cv=.")
-        return state[1], state[2] / state[0]
+        return state[0], state[1], state[2] / state[0]

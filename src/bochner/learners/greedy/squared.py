@@ -84,9 +84,9 @@ class Pursuit:
 
     def __init__(self, candidates: Candidates, alpha: float, most: int) -> None:
         self.candidates, self.alpha = candidates, alpha
-        figures = candidates.source.reduce(TargetFigures(), hook=candidates.hook)
-        self.mean = figures[0] if candidates.centred else np.zeros_like(figures[0])
-        self.spread = float(np.sum(figures[1] + (0.0 if candidates.centred else figures[0] ** 2)))
+        _, mean, variance = candidates.source.reduce(TargetFigures(), hook=candidates.hook)
+        self.mean = mean if candidates.centred else np.zeros_like(mean)
+        self.spread = float(np.sum(variance + (mean - self.mean) ** 2))
         self.cross = candidates.correlate(LessMean(self.mean))
         C = self.cross.shape[1]
         self.plain = Cholesky(C)  # what is collinear does not depend on the penalty
