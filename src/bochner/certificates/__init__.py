@@ -9,6 +9,7 @@ from .alignment import (
 from .certificate import Certificate
 from .classifier import held_out_error, pac_bayes_linear
 from .conformal import residual_tolerance
+from .game import margin_game_gap, margin_generalisation, potential_sample_size
 from .kernel_loss import (
     chi_square,
     f_divergence,
@@ -34,11 +35,14 @@ __all__ = [
     "held_out_error",
     "landmark",
     "loss_variance",
+    "margin_game_gap",
+    "margin_generalisation",
     "margin_loss",
     "margin_risk",
     "pac_bayes_first_order",
     "pac_bayes_linear",
     "pac_bayes_second_order",
     "pac_bayes_union",
+    "potential_sample_size",
     "residual_tolerance",
 ]
