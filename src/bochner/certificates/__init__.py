@@ -10,6 +10,7 @@ from .certificate import Certificate
 from .classifier import held_out_error, pac_bayes_linear
 from .conformal import residual_tolerance
 from .game import margin_game_gap, margin_generalisation, potential_sample_size
+from .greedy import greedy_excess_risk, greedy_rademacher
 from .kernel_loss import (
     chi_square,
     f_divergence,
@@ -32,6 +33,8 @@ __all__ = [
     "chi_square",
     "f_divergence",
     "fixed_kernel",
+    "greedy_excess_risk",
+    "greedy_rademacher",
     "held_out_error",
     "landmark",
     "loss_variance",
