@@ -61,6 +61,10 @@ class HarmonicColumns(Explicit):
         indices, ratio = neighbours(self.indices, max_degree, rng)
         return HarmonicColumns(indices, self.normalise, self.scale), ratio
 
+    def joined(self, others: HarmonicColumns) -> HarmonicColumns:
+        """These and those of the others that are new, each once, behind them."""
+        return HarmonicColumns(self.indices.joined(others.indices), self.normalise, self.scale)
+
     def _plan(self, columns: slice) -> Plan:
         at = (columns.start, columns.stop)
         if at not in self._plans:

@@ -63,6 +63,22 @@ class Indices:
     def take(self, rows: NDArray[np.intp] | slice) -> Indices:
         return Indices(self.d, self.order[rows], self.units[rows])
 
+    def keys(self) -> list[bytes]:
+        """Something to tell harmonics apart by."""
+        both = np.concatenate([self.order[:, None], self.units], axis=1)
+        return [row.tobytes() for row in np.ascontiguousarray(both)]
+
+    def joined(self, others: Indices) -> Indices:
+        """These and those of the others that are new, each once."""
+        seen = set(self.keys())
+        new = []
+        for row, key in enumerate(others.keys()):
+            if key not in seen:
+                seen.add(key)
+                new.append(row)
+        order = np.concatenate([self.order, others.order[new]])
+        return Indices(self.d, order, np.concatenate([self.units, others.units[new]]))
+
     def chain(self, row: int) -> list[int]:
         """l_{d-1}, ..., l_2, m; on the circle l, m."""
         m, units = int(self.order[row]), self.units[row]

@@ -20,6 +20,7 @@ from .judge import Judge
 from .ledger import Ledger, state_as_coefficients
 from .path import Path, Play, Round
 from .peaks import Climb, Peaks
+from .scanned import scanned, scans
 from .search import APART, POLISH, Sample, Search, distinct, responses
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
@@ -70,18 +71,41 @@ class MarginSearch(Learner):
         Stop when held-out rows (``cv=`` of the estimator) predict no better.
     start : Selection or None, default=None
         What an earlier search on the same rows left: go on from there.
+    search : {"auto", "peaks", "scan"}, default="auto"
+        "scan" plays among finitely many columns: all harmonics up to a degree, Taylor terms, the
+        columns of X, or candidates drawn from any family. "auto" scans where the family is not a
+        Fourier one. The settings below are for scans.
+    dynamics : {"optimistic", "no_regret"}, default="optimistic"
+        "optimistic" solves the game to a certified ``gap``, see `dynamics`; "no_regret" is the
+        paper's Algorithm 2, where a column that is found again becomes heavier, for ``rounds``
+        rounds of ``per_round`` columns, or until a new one would be more than n_components.
+    gap : float, default=0.01
+        (upper - lower) / upper of the players' values at which a game ends.
+    rounds : int, default=100
+        Scans at most.
+    invariant : bool, default=False
+        Give all harmonics of a degree the same weight, so that the learned kernel is invariant
+        under rotations; a weighted set of harmonics is not.
 
     Notes
     -----
-    Needs a Fourier family, of which only the bandwidth matters: with form="pair" a frequency makes
-    two columns (cos, sin), with form="phase" one cosine, in the phase of its peak. More than two
-    classes play one game each against the rest, in turn. ``selection_.scores`` and ``weights`` are
+    A search of peaks needs a Fourier family, of which only the bandwidth matters: with form="pair"
+    a frequency makes two columns (cos, sin), with form="phase" one cosine, in the phase of its
+    peak; nothing is drawn, so that n_candidates does not count. More than two classes play one game
+    each against the rest, in turn. ``selection_.scores`` and ``weights`` are
     None: nothing was chosen among candidates. ``selection_.path`` has the rounds (`path.Round`) and
     the frequencies in the order found, so that ``feature_map_.truncate`` is the search for fewer.
     ``selection_.stats``: "gap" and "margin" at the end (one a game), "scale" and what each scale
     "reached", "rounds", "reduced" (steps taken back where the potential was not finite).
 
     The weights are bytes a row where the learner runs, for rows in memory, in files and on Dask.
+
+    A scan reports ``selection_.scores`` (v at the end), ``weights`` and ``support`` over all
+    candidates, columns by falling weight, and in ``stats`` "gap" (relative), "lower", "upper",
+    "rounds", "nnz", "mass" (the share of the measure that is kept) and "columns" (the candidate
+    behind each). Harmonics beyond 20,000 are not scanned: ``chains`` walk over their indices for
+    ``steps`` steps a round, drawn to large v the more the lower ``temperature`` ("auto" is 1, in
+    units of the mean v); then nothing is certified about columns that none of them has visited.
 
     Examples
     --------
@@ -91,6 +115,7 @@ class MarginSearch(Learner):
     """
 
     needs: ClassVar[Needs] = Needs(passes=None, targets=True, row_state=True, reservoir=True)
+    candidates_per_component: ClassVar[int] = 20
 
     def __init__(
         self,
@@ -109,6 +134,11 @@ class MarginSearch(Learner):
         class_weight: Any = None,
         early_stop: bool = False,
         start: Any = None,
+        search: str = "auto",
+        dynamics: str = "optimistic",
+        gap: float = 0.01,
+        rounds: int = 100,
+        invariant: bool = False,
     ) -> None:
         self.C = C
         self.chains = chains
@@ -124,9 +154,18 @@ class MarginSearch(Learner):
         self.class_weight = class_weight
         self.early_stop = early_stop
         self.start = start
+        self.search = search
+        self.dynamics = dynamics
+        self.gap = gap
+        self.rounds = rounds
+        self.invariant = invariant
 
     def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
         check_settings(self)
+        if scans(self.search, request.family):
+            request.hook.at("margin game: targets")
+            ledger = Ledger.of(source, int(request.rng.integers(2**62)), request.hook)
+            return scanned(self, ledger, _games(self, request, ledger), request)
         run = _Run.begin(self, source, request)
         wanted = run.family._check_count(request.n_components)
         status = "found"
@@ -303,8 +342,8 @@ def typical_distance(source: RowSource, seed: int, request: Request) -> float:
 def _fourier(family: Any) -> FourierFamily:
     if not isinstance(family, FourierFamily):
         raise ValueError(
-            f"MarginSearch looks for frequencies, which {type(family).__name__} does not have: use "
-            "Gaussian, Laplace, Cauchy or Matern."
+            f"MarginSearch(search='peaks') looks for frequencies, which {type(family).__name__} "
+            "does not have: use Gaussian, Laplace, Cauchy or Matern, or search='scan'."
         )
     return family
 
@@ -361,11 +400,12 @@ def check_settings(learner: MarginSearch) -> None:
     """Refuse settings that make no sense, with what would."""
     check_option("MarginSearch", "loss", learner.loss, LOSSES)
     check_option("MarginSearch", "method", learner.method, METHODS)
-    for name in ("chains", "steps", "per_round", "rows"):
+    for name in ("chains", "steps", "per_round", "rows", "rounds"):
         value = getattr(learner, name)
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
             raise ValueError(f"MarginSearch({name}={value!r}): give a whole number >= 1.")
+    _above("gap", learner.gap, "0.01 leaves one part in a hundred", least=0.0)
     _above("C", learner.C, "it bounds the weight of a row; 1.0 is a good start")
     for name in ("init_scale", "temperature"):
         value = getattr(learner, name)
