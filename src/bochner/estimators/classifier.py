@@ -153,7 +153,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
                     "two. Check the target column, or how the rows were selected."
                 )
             parts = set_aside(self.certify, source, held, self.random_state)
-            self._fit_source(self._encoded(parts), Task("classification", len(self.classes_)))
+            self._fit_source(self._encoded(parts), self._task())
         return self
 
     def _encoded(self, parts: Parts) -> Parts:
@@ -202,9 +202,12 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             y = y if is_streamed(X) else _labels(y)
             source = self._open(X, y, sample_weight, reset=fresh)
             encoded = targets.with_classes(source, self.classes_, self.class_weight)
-            task = Task("classification", len(self.classes_))
+            task = self._task()
             self._add_source(encoded, task, holding(self.cv, X, y))
         return self
+
+    def _task(self) -> Task:
+        return Task("classification", len(self.classes_), tuple(self.classes_.tolist()))
 
     def _know_classes(self, classes: Any, fresh: bool) -> None:
         if classes is None and not hasattr(self, "classes_"):

@@ -69,7 +69,7 @@ def for_learning(source: RowSource, kind: str) -> tuple[RowSource, Task]:
     if kind == "regression":
         return source.mapped(CheckNumbers(), source.schema), Task(kind)
     classes = source.reduce(ClassSum())
-    return with_classes(source, classes, None), Task(kind, len(classes))
+    return with_classes(source, classes, None), Task(kind, len(classes), tuple(classes.tolist()))
 
 
 class ClassSum(RowSum["set[Any]", Array]):

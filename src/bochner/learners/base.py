@@ -22,6 +22,7 @@ from ..feature_map import FeatureMap
 from ..ops import FloatArray
 from ..rows import Hook, RowSource
 from .held_out import HeldOut, Share
+from .ranking import Names, Ranking, SelectionTable
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,9 @@ class Selection:
     ``scores`` and ``weights`` run over the candidates and ``support`` holds the indices of those
     in use, where the learner chooses among candidates; they are None where it moves or searches.
     ``weights`` sum to one: the learned measure. ``path`` is the path of solutions, if there is one.
+
+    A selection with a ``ranking`` is a table as well (`table`), which pandas, polars, pyarrow and
+    others read through the Arrow and DataFrame protocols: ``polars.DataFrame(selection)``.
     """
 
     status: str
@@ -54,6 +58,31 @@ class Selection:
     support: NDArray[np.intp] | None = None
     stats: Mapping[str, Any] = field(default_factory=dict)
     path: Any = None
+    ranking: Ranking | None = None
+
+    def table(self, names: Names | None = None, top: int | None = None) -> SelectionTable:
+        """The chosen columns from the largest weight down, with how each goes with the classes.
+
+        Parameters
+        ----------
+        names : sequence of N names, or a function from columns to their names, optional
+            Of all candidates; `KGramEncoder.names_of` is such a function. Not given, those that
+            the rows came with.
+        top : int, optional
+            How many rows at most.
+        """
+        if self.ranking is None:
+            raise ValueError(
+                "there is no ranking to show: this learner does not choose among candidates by "
+                "weight. Alignment() does."
+            )
+        return self.ranking.table(names, top)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        return self.table().__dataframe__(nan_as_null, allow_copy)
 
 
 @dataclass(frozen=True)
@@ -62,6 +91,7 @@ class Task:
 
     kind: str  # "classification", "regression" or "none"
     n_classes: int | None = None
+    classes: tuple[Any, ...] | None = None  # their labels, by class index
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ _SIMILARITY = {
     "factor": "the label kernel given is not known to stay within [-1, 1]",
 }
 _DRAWN = {
+    "kept": "the candidates are what a former learner kept, and no independent draws",
     "finite": "the candidates are all columns there are, and no independent draws",
     "jointly": "the candidates are drawn jointly (orthogonal, Sobol, in pairs or by parts)",
 }

@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...certificates import Certificate
-from ...families import Family
 from ...families.base import check_option
 from ...feature_map import FeatureMap
-from ...ops import FloatArray
+from ...ops import Columns, FloatArray
 from ...rows import RowSource, draw_sample
 from ..base import Learner, Needs, Request, Selection
 from ..held_out import HeldOut, MarkHeld, Share
 from ..kept import USES, Kept, kept
 from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
+from ..ranking import Ranking
 from ..shares import reduced, sums
 from . import held_out as judging
+from .associated import of_columns, of_features
 from .ball import Path, path
 from .certified import suboptimality
 
@@ -67,6 +68,7 @@ class Alignment(Learner):
 
     needs: ClassVar[Needs] = Needs(passes=2, targets=True)
     candidates_per_component: ClassVar[int] = 20
+    takes_candidates: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -95,7 +97,9 @@ class Alignment(Learner):
         stats = {**selection.stats, **judged, **run.facts, "radius": float(radius)}
         assert selection.support is not None
         stats |= {"nnz": len(selection.support), "columns": columns.columns, "use": columns.use}
-        return run.map_of(columns), replace(selection, stats=stats, path=found)
+        fm = run.map_of(columns)
+        ranking = run.ranking(selection, columns, fm)
+        return fm, replace(selection, stats=stats, path=found, ranking=ranking)
 
     def certificate(
         self, selection: Selection, n_rows: int, feature_bound: float, delta: float
@@ -125,6 +129,7 @@ class _Run:
     request: Request
     candidates: FeatureMap
     target: Target
+    share: Share | None
     held_out: HeldOut | None
     learned: FloatArray
     all: FloatArray
@@ -135,8 +140,8 @@ class _Run:
         """Draw candidates and run the passes."""
         rng, hook = request.rng, request.hook
         seed = int(rng.integers(2**62))
-        projection = request.family.draw(request.n_candidates, source.n_features, rng)
-        candidates = FeatureMap(request.family, projection, np.ones(projection.n_columns))
+        given = request.candidates_for(source.n_features)
+        candidates = replace(given, weights=np.ones(given.n_features))  # the base measure is even
         share = Share(seed, learner.subsample) if learner.subsample < 1.0 else None
         held_out = request.held_out if isinstance(learner.radius, str) else None
         target = as_target(learner.target, request.task)
@@ -145,7 +150,7 @@ class _Run:
             target = target.fitted(reduced(source, FactorFigures(target), share, hook))
         hook.at("scores")
         found = sums(source, candidates, target, share, held_out, hook)
-        return cls(learner, source, request, candidates, target, held_out, *found)
+        return cls(learner, source, request, candidates, target, share, held_out, *found)
 
     @property
     def n(self) -> int:
@@ -161,7 +166,7 @@ class _Run:
             "subsample": float(self.learner.subsample),
             "centered": self.target.centered,
             "similarity": self.target.similarity,
-            "drawn": _way_of_drawing(self.request.family, self.source.n_features),
+            "drawn": _way_of_drawing(self.request, self.source.n_features),
             "draws": self.request.n_components,
         }
 
@@ -199,14 +204,25 @@ class _Run:
     def _map_at(self, selection: Selection, rng: np.random.Generator) -> FeatureMap:
         return self.map_of(kept(selection, self.request.n_components, self.learner.use, rng))
 
+    def ranking(self, found: Selection, columns: Kept, fm: FeatureMap) -> Ranking:
+        """What is shown of the choice as a table."""
+        operator = getattr(self.candidates.projection, "operator", None)
+        if isinstance(operator, Columns):
+            given = (self.all, self.target, self.share, self.request.hook)
+            return of_columns(self.source, operator, found, *given)
+        return of_features(columns, fm, found, self.all, self.target)
+
     def map_of(self, columns: Kept) -> FeatureMap:
         """The feature map of some candidates."""
         taken = self.candidates.take(columns.columns)
         return FeatureMap(taken.family, taken.projection, columns.weights)
 
 
-def _way_of_drawing(family: Family, n_inputs: int) -> str:
+def _way_of_drawing(request: Request, n_inputs: int) -> str:
     """Whether candidates are independent draws; "finite" where all there are can be listed."""
+    family = request.family
+    if request.candidates is not None:
+        return "kept"
     if family.n_available(n_inputs) is not None:
         return "finite"
     alone = family.columns_per_atom == 1 and getattr(family, "sampling", None) == "iid"
