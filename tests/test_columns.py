@@ -87,9 +87,9 @@ def test_identifiers_dates_and_text_are_refused_by_name():
     with pytest.raises(ValueError, match="'user' has more than 1000 different values"):
         learn_treatment(frame(user=ids))
     source = frame(when=np.zeros(3))
-    for kind in ("date", "text"):
+    for kind, held in (("date", "a date"), ("text", "text")):
         source.schema = Schema(1, np.dtype(float), ("when",), (kind,))
-        with pytest.raises(ValueError, match=f"column 'when' holds a {kind}"):
+        with pytest.raises(ValueError, match=f"column 'when' holds {held}, which"):
             learn_treatment(source)
 
 

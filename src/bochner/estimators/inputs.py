@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -42,31 +44,67 @@ def open_rows(
         weight = _weights(sample_weight, X)
         return as_source(X, y, weight, allow_frame=allow_frame, check_finite=not allow_nan)
     refuse_unreadable(X)
+    unchecked = isinstance(X, np.memmap) and not allow_nan  # validation makes a plain array of it
     X = _check_memory(estimator, X, reset=reset, allow_nan=allow_nan)
     weight = _weights(sample_weight, X)
     if y is not None and len(y) != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, but y has {len(y)}; they must be the same.")
-    unchecked = isinstance(X, np.memmap) and not allow_nan
     return as_source(X, y, weight, allow_frame=False, check_finite=unchecked)
 
 
 def _check_memory(estimator: Any, X: Any, *, reset: bool, allow_nan: bool) -> Any:
     # a memory map is checked block by block: a check here would read all of it once more
     finite: Any = False if isinstance(X, np.memmap) else ("allow-nan" if allow_nan else True)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype="numeric",
-        order=None,
-        copy=False,
-        ensure_all_finite=finite,
-    )
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: X has dtype {X.dtype}; give real numbers.")
-    return X
+    with _advising():
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype="numeric",
+            order=None,
+            copy=False,
+            ensure_all_finite=finite,
+        )
+
+
+#: What scikit-learn's refusals say, and what to do here.
+_ADVICE = (
+    (
+        "contains NaN",
+        "Impute missing values first (for instance with sklearn.impute.SimpleImputer), or give "
+        "dense rows to KernelClassifier / KernelRegressor, whose preprocess='auto' takes NaN as "
+        "missing.",
+    ),
+    ("contains infinity", "Clip such values, or mark them as missing (NaN)."),
+    (
+        "could not convert string to float",
+        "X holds text: give a DataFrame to KernelClassifier / KernelRegressor, which take "
+        "categories, or encode it first (sklearn.preprocessing.OneHotEncoder).",
+    ),
+    (
+        "not compatible with arrays of bytes/strings",
+        "X holds text: give a DataFrame to KernelClassifier / KernelRegressor, which take "
+        "categories, or convert it with X.astype(float) where the text spells numbers.",
+    ),
+    ("Complex data not supported", "Give the real and the imaginary part as columns."),
+    ("inhomogeneous shape", "X has rows of unlike lengths; expected rows x features."),
+)
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    """scikit-learn's refusals, in their first sentence, with what to do about them here."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        for words, advice in _ADVICE:
+            if words in said:
+                first = said.split("\n")[0].split(". ")[0].rstrip(".")
+                raise ValueError(f"{first[:200]}. {advice}") from error
+        raise
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
@@ -85,6 +123,11 @@ def _weights(sample_weight: Any, X: Any) -> Any:
 
 def _check_streamed_features(estimator: Any, source: RowSource, reset: bool) -> None:
     """scikit-learn's feature checks for rows that it cannot see."""
+    if source.n_features == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) while a minimum of 1 is required by "
+            f"{type(estimator).__name__}: X has no columns. Check how they were selected."
+        )
     if reset:
         estimator.n_features_in_ = source.n_features
         if source.schema.names is not None:

@@ -190,6 +190,7 @@ def _regression_targets(y: Any) -> Any:
             "requires y to be passed, but the target y is None: KernelRegressor learns from "
             "targets."
         )
+    targets.refuse_dates(y)
     try:
         return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     except ValueError as error:

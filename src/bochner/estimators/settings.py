@@ -15,6 +15,7 @@ from ..rows.threads import limited
 DEFAULT_COMPONENTS = 512
 #: Rows looked at to resolve a bandwidth.
 SAMPLE_ROWS = 20_000
+MOST_COLUMNS = 2**31 - 1
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -108,6 +109,11 @@ def _count(name: str, value: Any) -> int | None:
     count = int(value)
     if count < 1:
         raise ValueError(f'{name} must be at least 1 (or "auto"), got {count}.')
+    if count > MOST_COLUMNS:
+        raise ValueError(
+            f"{name}={count} is more columns than any machine can hold; give at most "
+            f"{MOST_COLUMNS:,} (a few hundred to a few thousand are usual)."
+        )
     return count
 
 

@@ -15,8 +15,22 @@ from ..rows import Block, RowSource, RowSum
 from ..rows.block import Array
 from ..rows.optional import is_dask
 
-#: More classes than this in a stream are taken for a regression target passed by mistake.
+#: More classes than this, or different numbers, are taken for an amount passed by mistake.
 MAX_CLASSES = 10_000
+MAX_NUMBERS = 1_000
+
+
+_NOT_A_DATE = (
+    "a date is neither a class nor an amount: give the months, or the days since a date, as "
+    "numbers or text."
+)
+
+
+def refuse_dates(y: Any) -> None:
+    """Raise where a regression target holds dates, which NumPy would read as microseconds."""
+    dtype = getattr(y, "dtype", None)
+    if getattr(dtype, "kind", "") in "mM" and dtype is not None:
+        raise ValueError(f"the regression target has dtype {dtype}; {_NOT_A_DATE}")
 
 
 def infer_task(task: str, y: Any) -> str:
@@ -59,6 +73,7 @@ def checked(y: Any, kind: str) -> Any:
         return y
     if kind == "classification":
         return classification_targets(y)
+    refuse_dates(y)
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
 
 
@@ -93,6 +108,12 @@ class ClassSum(RowSum["set[Any]", Array]):
             raise ValueError(
                 f"the target has more than {MAX_CLASSES:,} different values, too many for classes. "
                 "If it is an amount, use KernelRegressor."
+            )
+        if len(classes) > MAX_NUMBERS and not any(isinstance(value, str) for value in classes):
+            raise ValueError(
+                f"the target holds more than {MAX_NUMBERS:,} different numbers, which look like an "
+                "amount and not like classes. Use KernelRegressor; or, if they are classes, give "
+                "them as text: y.astype(str)."
             )
         return classes
 
@@ -269,6 +290,10 @@ def with_classes(source: RowSource, classes: Array, class_weight: Any) -> RowSou
 def classification_targets(y: Any) -> Array:
     """y in memory as a vector of labels."""
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "mM":
+        raise ValueError(f"Unknown label type: the target has dtype {y.dtype}; {_NOT_A_DATE}")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        _distinct(y)
     if y.dtype.kind == "O":
         _distinct(y)  # refuses missing labels in words that say so
     if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):

@@ -62,16 +62,25 @@ def check_bandwidth(bandwidth: Any, n_features: int) -> None:
 def resolve_bandwidth(rule: str, sample: RowSample, metric: str = "euclidean") -> float:
     """The length that a rule reads off a sample."""
     find = {"median": _median, "neighbours": _neighbours, "scale": _scale}[rule]
-    length = find(sample, metric)
-    if not (np.isfinite(length) and length > 0):
-        rows = "there is only one row (n_samples=1)"
-        if sample.n_rows > 1:
-            rows = f"(almost) all rows are equal (n_samples={sample.n_rows})"
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        length = find(sample, metric)
+    if np.isfinite(length) and length > 0:
+        return length
+    reach = float(abs(sample.X).max()) if sample.X.shape[0] else 0.0
+    root = float(np.sqrt(np.finfo(sample.X.dtype).max))
+    if reach > 1e-3 * root or 0 < reach < 1e3 / root:
         raise ValueError(
-            f"bandwidth={rule!r} came out as {length:g}, because {rows}. Give a number instead, "
-            "for example bandwidth=1.0, or check that X is not constant."
+            f"bandwidth={rule!r} came out as {length:g}: X holds numbers as large as {reach:g}, "
+            f"whose squares leave the range of {sample.X.dtype}. Rescale the columns first, for "
+            "instance with sklearn.preprocessing.RobustScaler."
         )
-    return length
+    rows = "there is only one row (n_samples=1)"
+    if sample.n_rows > 1:
+        rows = f"(almost) all rows are equal (n_samples={sample.n_rows})"
+    raise ValueError(
+        f"bandwidth={rule!r} came out as {length:g}, because {rows}. Give a number instead, "
+        "for example bandwidth=1.0, or check that X is not constant."
+    )
 
 
 def _median(sample: RowSample, metric: str) -> float:

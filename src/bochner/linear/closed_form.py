@@ -11,14 +11,13 @@ same factors leave only that fraction of the error. Above it the next route is t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve, lapack
 
-from ..ops import FloatArray, single_threaded_blas
+from ..ops import FloatArray, blas_for
 from ..rows import Hook, RowSource
 from .design import Design
 from .losses import Squared
@@ -30,8 +29,6 @@ from .spectrum import EPS, LeaveOneOutSum, RidgePath, Spectrum, alpha_grid
 REFINABLE = 0.1
 #: Rows x columns^2 up to which float32 rows are multiplied in float64: it takes no time.
 PRECISE_WORK = 2e9
-#: Columns up to which one thread factors in milliseconds, and more would spin for as long after.
-SMALL = 1024
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class Cholesky:
         A = normal.gram.copy(order="F")
         A.T.flat[:: len(A) + 1] += alpha
         self.norm = float(np.abs(A).sum(axis=0).max(initial=0.0))
-        with single_threaded_blas() if len(A) <= SMALL else nullcontext():
+        with blas_for(len(A) ** 3 / 3):
             self.L, failed = lapack.dpotrf(A, lower=1, overwrite_a=1)
             rcond = 0.0 if failed else float(lapack.dpocon(self.L, self.norm, uplo="L")[0])
         self.condition = 1.0 / rcond if rcond > 0 else float("inf")

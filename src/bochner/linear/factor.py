@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..ops import FloatArray
+from ..ops import FloatArray, blas_for
 from .risk import DiagonalSum, Problem
 
 #: What the blocks of a factor may take; beyond it classes share a block, then the diagonal is left.
@@ -38,19 +38,23 @@ class Blocks(Factor):
         self.L = [_cholesky(s[:, None] * H * s) for s, H in zip(self.scales, hessians, strict=True)]
 
     def gradient(self, g: FloatArray) -> FloatArray:
-        rows = [
-            solve_triangular(self._block(i), self._scale(i) * row, lower=True, check_finite=False)
-            for i, row in enumerate(self._cut(g))
-        ]
-        return np.concatenate(rows).reshape(g.shape)
+        return self._solve(g, 0)
 
     def step(self, u: FloatArray) -> FloatArray:
-        rows = [
-            self._scale(i)
-            * solve_triangular(self._block(i), row, lower=True, trans=1, check_finite=False)
-            for i, row in enumerate(self._cut(u))
-        ]
-        return np.concatenate(rows).reshape(u.shape)
+        return self._solve(u, 1)
+
+    def _solve(self, v: FloatArray, trans: int) -> FloatArray:
+        """(scale H scale)^-1/2 by blocks: L^-1 (scale v), or scale (L^-T v)."""
+        rows = []
+        with blas_for(v.size * len(self.scales[0])):
+            for i, row in enumerate(self._cut(v)):
+                scale = self._scale(i)
+                right = row if trans else scale * row
+                solved = solve_triangular(
+                    self._block(i), right, lower=True, trans=trans, check_finite=False
+                )
+                rows.append(scale * solved if trans else solved)
+        return np.concatenate(rows).reshape(v.shape)
 
     def _cut(self, v: FloatArray) -> FloatArray:
         return v.reshape(-1, len(self.scales[0]))
@@ -138,7 +142,8 @@ def _cholesky(H: FloatArray) -> FloatArray:
     jitter = 1e-14 * len(H)
     while True:
         try:
-            return np.linalg.cholesky(H + jitter * np.eye(len(H)))
+            with blas_for(len(H) ** 3 / 3):
+                return np.linalg.cholesky(H + jitter * np.eye(len(H)))
         except np.linalg.LinAlgError:
             if not np.isfinite(H).all():
                 raise ValueError(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ops import Columns, FloatArray, Projection
+from ..ops import Columns, FloatArray, Projection, blas_for
 from ..rows import Block, RowSum
 from .design import Design, targets_of
 
@@ -175,7 +175,8 @@ def _shortened(B: FloatArray) -> FloatArray:
 
 def triangle_of(B: FloatArray) -> FloatArray:
     """R of B = QR."""
-    return np.asarray(np.linalg.qr(B, mode="r"))
+    with blas_for(2.0 * B.size * min(B.shape)):
+        return np.asarray(np.linalg.qr(B, mode="r"))
 
 
 def _strips(n_rows: int, width: int) -> list[slice]:

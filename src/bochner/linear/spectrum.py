@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import FloatArray
+from ..ops import FloatArray, blas_for
 from ..rows import Block, RowSum
 from .design import Design
 from .moments import Normal, Triangle, columns_of
@@ -50,7 +50,8 @@ class Spectrum:
     @classmethod
     def of_normal(cls, normal: Normal, eps: float) -> Spectrum:
         """From B'B, whose small eigenvalues are only known up to eps times its norm."""
-        values, vectors = np.linalg.eigh(normal.gram)
+        with blas_for(9.0 * len(normal.gram) ** 3):
+            values, vectors = np.linalg.eigh(normal.gram)
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         floor = eps * len(values) * normal.size
         rest = (normal.squares, normal.mean_x, normal.mean_y, normal.total, normal.n_rows)
@@ -59,7 +60,8 @@ class Spectrum:
     @classmethod
     def of_triangle(cls, triangle: Triangle) -> Spectrum:
         """From R: the singular values themselves are known up to eps times the largest."""
-        U, s, Vt = np.linalg.svd(triangle.phi, full_matrices=False)
+        with blas_for(20.0 * triangle.phi.size * min(triangle.phi.shape)):
+            U, s, Vt = np.linalg.svd(triangle.phi, full_matrices=False)
         size = float(np.max(s, initial=0.0)) ** 2 + _mean_square(triangle)
         floor = (EPS * max(triangle.phi.shape)) ** 2 * size
         squares = np.einsum("ij,ij->j", triangle.Y, triangle.Y)

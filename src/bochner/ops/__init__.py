@@ -9,7 +9,7 @@ from .explicit import Explicit
 from .gram import gram
 from .mixed import Mixed
 from .moments import moments
-from .pool import single_threaded_blas, usable_threads
+from .pool import blas_for, single_threaded_blas, usable_threads
 from .project import project
 from .projection import Columns, Dense, FloatArray, Projection, Structured
 from .pull import pull
@@ -28,6 +28,7 @@ __all__ = [
     "Projection",
     "Stack",
     "Structured",
+    "blas_for",
     "features",
     "first_call_seconds",
     "fold",

@@ -30,6 +30,22 @@ def refuse_inexact(values: Array, what: str) -> None:
         )
 
 
+def checked_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """The dtype that a caller asks to work in: None, float32 or float64."""
+    if dtype is None:
+        return None
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in (np.float32, np.float64):
+        raise ValueError(
+            f"dtype={dtype!r} cannot be worked in; expected 'float32', 'float64', or None for the "
+            "smaller one that holds the values exactly."
+        )
+    return found
+
+
 def checked_weight(weight: Any, n_rows: int, what: str = "sample_weight") -> Array:
     """Weights as float64, one a row, finite and not negative."""
     out = np.asarray(weight, dtype=np.float64)

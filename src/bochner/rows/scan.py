@@ -10,6 +10,7 @@ import numpy as np
 
 from .array_source import array_source
 from .block import is_sparse
+from .checks import checked_dtype
 from .chunks import ChunkSource
 from .files import find_files
 from .frames import frame_source
@@ -65,6 +66,7 @@ def scan(
     >>> source.n_features
     3
     """
+    dtype = checked_dtype(dtype)
     common = {"columns": columns, "weight": weight, "dtype": dtype, "block_bytes": block_bytes}
     if isinstance(data, str | os.PathLike):
         return _scan_files(data, target, format, common, options)

@@ -99,7 +99,12 @@ class Layout:
         if self.targets:
             y = self._target(table, at)
         if self.weight is not None:
-            values = table.numbers(self.weight)
+            values = table.target(self.weight)
+            if values.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"the weight {self.weight!r} of {at} holds text or dates; expected numbers, "
+                    "not negative. Name another column."
+                )
             weight = checked_weight(values, table.n_rows, f"the weight {self.weight!r} of {at}")
         return Block(self._features(table, at), y, weight, partition, offset)
 
@@ -152,6 +157,12 @@ def plan(
             f"{where} has several columns named {sorted(map(str, repeated))}; expected unique "
             "names. Rename them."
         )
+    for what, given in (("target", target), ("weight", weight)):
+        if hasattr(given, "__array__"):
+            raise TypeError(
+                f"{what} is a {type(given).__name__}, but {where} has named columns; expected the "
+                f"name of one (for the target also a list of names): {what}={table.names[-1]!r}."
+            )
     targets = list(target) if isinstance(target, list | tuple) else [target]
     named = [t for t in targets if t is not None]
     refuse_unknown(named, table.names, "target", where)

@@ -153,7 +153,9 @@ def learn_treatment(source: RowSource) -> ColumnTreatment | None:
     if schema.sparse:
         return None
     _refuse_kinds(schema)
-    sums = source.reduce(ColumnSums(schema))
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = source.reduce(ColumnSums(schema))
+    _refuse_overflow(sums, schema)
     variance = np.divide(
         sums.squares, sums.present, out=np.zeros_like(sums.squares), where=sums.present > 0
     )
@@ -171,6 +173,19 @@ def learn_treatment(source: RowSource) -> ColumnTreatment | None:
     dtype = schema.dtype
     return ColumnTreatment(
         schema, output, mean.astype(dtype), scale.astype(dtype), with_indicator, categories
+    )
+
+
+def _refuse_overflow(sums: _Columns, schema: Schema) -> None:
+    """Squares of finite numbers may still leave the range of float64: no scale can be told then."""
+    bad = ~np.isfinite(sums.squares)
+    if not bad.any():
+        return
+    kinds = schema.kinds or ("number",) * schema.n_features
+    names = [n for n, k in zip(_names(schema), kinds, strict=True) if k == "number"]
+    raise ValueError(
+        f"column {names[int(np.argmax(bad))]!r} holds numbers so large that their squares overflow "
+        "float64; expected numbers below about 1e150. Divide the column to a sensible scale."
     )
 
 
@@ -245,8 +260,9 @@ def _refuse_kinds(schema: Schema) -> None:
     }
     for name, kind in zip(schema.names or (), schema.kinds or (), strict=False):
         if kind in advice:
+            held = "a date" if kind == "date" else "text"
             raise ValueError(
-                f"column {name!r} holds a {kind}, which no kernel here can use: {advice[kind]}."
+                f"column {name!r} holds {held}, which no kernel here can use: {advice[kind]}."
             )
 
 
