@@ -125,7 +125,10 @@ def _aptamer_pairs(name: str) -> Dataset:
     rows = train + test
     X = np.array([row[0].upper().replace("U", "T") for row in rows], dtype=object)
     y = np.array([row[2] for row in rows])
-    note = "stand-in for the paper's aptamers: the aptamers of pairs with proteins"
+    note = (
+        "stand-in for the paper's aptamers: the aptamers of pairs with proteins; most are in pairs "
+        "of both classes, so that the aptamer alone says next to nothing"
+    )
     return Dataset(name, X, y, np.arange(len(train), len(rows)), groups=X, note=note)
 
 
@@ -134,7 +137,10 @@ def _aptamer_dna(name: str) -> Dataset:
     rows = csv_rows("aptamer_vs_dna")[1:]
     X = np.array([row[0].upper().strip() for row in rows], dtype=object)
     y = np.array([row[1] for row in rows])
-    note = "stand-in for the paper's aptamers: aptamers against other DNA"
+    note = (
+        "stand-in for the paper's aptamers: aptamers against other DNA, which is shorter: any "
+        "letter far from the start tells them apart"
+    )
     return Dataset(name, X, y, groups=X, note=note)
 
 

@@ -83,6 +83,6 @@ class Result:
 
 
 def _has(line: Line, name: str, value: Any) -> bool:
-    if name in ("method", "data", "score"):
-        return bool(getattr(line, name) == value)
-    return bool(line.point.get(name) == value)
+    if name in line.point:
+        return bool(line.point[name] == value)
+    return name in ("method", "data", "score") and bool(getattr(line, name) == value)

@@ -25,7 +25,7 @@ HEADS = (
 
 def cells(line: Line) -> list[str]:
     """The line as the table shows it; a whole fit that has no stages stands under "head"."""
-    at = ", ".join(f"{k} = {_number(v)}" for k, v in line.point.items())
+    at = ", ".join(f"{k} = {_number(v)}" for k, v in line.point.items() if k != "data")
     paper = "" if line.paper is None else f"{line.paper.value:g} ({line.paper.where})"
     reached = {None: "", True: "yes", False: "no"}[line.reached]
     se = "" if line.standard_error is None else f"{line.standard_error:.2g}"
@@ -58,7 +58,7 @@ def text(result: Result) -> str:
 def markdown(result: Result, pictures: Sequence[str] = ()) -> str:
     """A page: the table, the pictures, what follows, and how it was made."""
     rows = [list(HEADS), ["---"] * len(HEADS), *(cells(line) for line in result.lines)]
-    table = ["| " + " | ".join(row) + " |" for row in rows]
+    table = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
     images = [f"![{name}]({name})" for name in pictures]
     below = [f"* {line}" for line in _below(result)]
     parts = [f"# {result.experiment.title}", result.experiment.paper, "\n".join(table)]

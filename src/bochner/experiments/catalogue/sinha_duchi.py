@@ -8,5 +8,5 @@ EXPERIMENT = Experiment(
     "sinha_duchi",
     "Sinha & Duchi 2016: all experiments",
     "Each part has a page of its own.",
-    parts=("sinha_duchi_synthetic", "sinha_duchi_tables"),
+    parts=("sinha_duchi_synthetic", "sinha_duchi_kgrams", "sinha_duchi_tables"),
 )
