@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bochner import KernelClassifier, KernelRegressor, LearnedFeatures
+from bochner import KernelClassifier, KernelRegressor, LandmarkFeatures, LearnedFeatures
 from bochner.families import ArcCosine, Gaussian, Laplace, Linear
 
 PAIRS = LearnedFeatures(Laplace(form="pair"), n_components=16, random_state=0)
@@ -20,6 +20,8 @@ ESTIMATORS = [
     LearnedFeatures(learner="alignment", n_candidates=64, n_components=16, random_state=0),
     KernelClassifier(learner="alignment", n_candidates=64, n_components=32, random_state=0),
     KernelRegressor(learner="alignment", n_candidates=64, n_components=32, random_state=0),
+    LandmarkFeatures(0.2, n_frequencies=4, random_state=0),
+    LandmarkFeatures(3, "random", learn=False, random_state=0),
 ]
 
 ONE_COLUMN = (

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .estimators.classifier import KernelClassifier
     from .estimators.features import LearnedFeatures
     from .estimators.kgrams import KGramEncoder
+    from .estimators.landmarks import LandmarkFeatures
     from .estimators.regressor import KernelRegressor
     from .feature_map import FeatureMap
     from .rows.scan import scan
@@ -24,6 +25,7 @@ _HOMES = {
     "KGramEncoder": ".estimators.kgrams",
     "KernelClassifier": ".estimators.classifier",
     "KernelRegressor": ".estimators.regressor",
+    "LandmarkFeatures": ".estimators.landmarks",
     "LearnedFeatures": ".estimators.features",
     "doctor": ".checkup",
     "scan": ".rows.scan",
@@ -34,6 +36,7 @@ __all__ = [
     "KGramEncoder",
     "KernelClassifier",
     "KernelRegressor",
+    "LandmarkFeatures",
     "LearnedFeatures",
     "doctor",
     "scan",

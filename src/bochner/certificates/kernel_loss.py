@@ -143,6 +143,24 @@ def landmark(
     return replace(found, details={**found.details, **details})
 
 
+def fixed_landmarks(
+    empirical: float, n: int, delta: float = 0.05, *, broken: tuple[str, ...] = ()
+) -> Certificate:
+    """Similarities fixed without these n rows: their mean loss is a mean of n numbers in [0, 1].
+
+    L <= L^ + sqrt(ln(1/delta) / (2 n)), Hoeffding (1963).
+    """
+    n, delta = (
+        check_count("n", n, 1, "a landmark needs a row to be compared with."),
+        check_delta(delta),
+    )
+    slack = math.sqrt(math.log(1.0 / delta) / (2.0 * n))
+    details = {"n": n, "slack": slack}
+    given = (ROWS, SIMILARITY, UNSEEN)
+    found = _made("", MEAN, _loss(empirical), slack, 0.0, delta, given, broken, details)
+    return replace(found, name="Hoeffding's bound on rows set aside")
+
+
 def f_divergence(
     empirical: float,
     divergence: float,

@@ -126,7 +126,6 @@ class Certified:
 
     certificates_: dict[str, Certificate]
     certify: Any
-    learner: Any
 
     @property
     def certificate_(self) -> Certificate:
@@ -135,9 +134,12 @@ class Certified:
         for name in ("error", "residual", "kernel", "learner"):
             if name in self.certificates_:
                 return self.certificates_[name]
+        what = getattr(self, "learner", None)
         raise AttributeError(
-            f"the learner {self.learner!r} makes no statement about what it learned, so there is "
-            "no certificate_. Fit with certify=True: rows set aside then certify the result."
+            f"{type(self).__name__} has no certificate_: "
+            + (f"the learner {what!r} states" if what is not None else "learn=False states")
+            + " nothing about what it learned. Fit with certify=True: rows set aside then certify "
+            "the result."
         )
 
 

@@ -68,8 +68,11 @@ def learn_features(
     return learner.learn(source, request)
 
 
-class _Transforms:
-    """`transform`, out of reach of the wrapper that would make one table of a stream."""
+class Transforms:
+    """`transform` and `kernel` of a fitted map.
+
+    They stand here out of reach of the wrapper that would make one table of a stream.
+    """
 
     feature_map_: FeatureMap
     n_jobs: int | None
@@ -84,8 +87,35 @@ class _Transforms:
             Z = statistics.features(open_rows(self, X, reset=False), self.feature_map_)
         return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
 
+    def kernel(self, X: Any, Y: Any = None) -> Any:
+        """The learned kernel between the rows of X and of Y (of X, where None): n x m.
 
-class LearnedFeatures(_Transforms, Certified, TransformerMixin, BaseEstimator):
+        It goes where scikit-learn takes a kernel as a function: ``SVC(kernel=features.kernel)``.
+        """
+        check_is_fitted(self)
+        left = self._rows(X)
+        return self.feature_map_.kernel(left, None if Y is None else self._rows(Y))
+
+    def _rows(self, X: Any) -> Any:
+        if is_streamed(X):
+            raise ValueError(
+                "a kernel matrix needs rows in memory; transform takes scans and Dask."
+            )
+        blocks = [block.X for block in all_blocks(open_rows(self, X, reset=False))]
+        return blocks[0] if len(blocks) == 1 else stacked(blocks)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """A readable name for each column."""
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        return np.array(self.feature_map_.names, dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.feature_map_.n_features
+
+
+class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
@@ -204,23 +234,6 @@ class LearnedFeatures(_Transforms, Certified, TransformerMixin, BaseEstimator):
         learner, n = as_learner(self.learner), parts.fit.n_rows
         return found | of_learner(learner, self.selection_, n, self.feature_map_, broken)
 
-    def kernel(self, X: Any, Y: Any = None) -> Any:
-        """The learned kernel between the rows of X and of Y (of X, where None): n x m.
-
-        It goes where scikit-learn takes a kernel as a function: ``SVC(kernel=features.kernel)``.
-        """
-        check_is_fitted(self)
-        left = self._rows(X)
-        return self.feature_map_.kernel(left, None if Y is None else self._rows(Y))
-
-    def _rows(self, X: Any) -> Any:
-        if is_streamed(X):
-            raise ValueError(
-                "a kernel matrix needs rows in memory; transform takes scans and Dask."
-            )
-        blocks = [block.X for block in all_blocks(open_rows(self, X, reset=False))]
-        return blocks[0] if len(blocks) == 1 else stacked(blocks)
-
     def _kind_of_targets(self, X: Any, y: Any) -> str:
         """Classification, regression, or "none" where nothing looks at y."""
         if not as_learner(self.learner).needs.targets and share_of(self.certify) is None:
@@ -233,16 +246,6 @@ class LearnedFeatures(_Transforms, Certified, TransformerMixin, BaseEstimator):
                 "LearnedFeatures learns from targets."
             )
         return targets.infer_task(self.task, y)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A readable name for each column."""
-        check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
-        return np.array(self.feature_map_.names, dtype=object)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.feature_map_.n_features
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

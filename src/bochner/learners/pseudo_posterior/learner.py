@@ -17,11 +17,11 @@ from ..alignment import held_out as judging
 from ..base import Learner, Needs, Request, Selection
 from ..held_out import HeldOut, MarkHeld
 from ..kept import kept
-from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
+from ..label_kernel import LabelKernel, Target
 from .certified import second_order
 from .passes import Sums, loss_sums
 from .posterior import PosteriorPath, check_beta, figures
-from .similarity import TargetMoments
+from .similarity import similarity_target
 
 USES = ("sample", "weight", "top")
 TARGETS = ("raw", "centered")
@@ -130,7 +130,7 @@ class _Run:
         projection = family.draw(request.n_candidates, source.n_features, rng)
         candidates = FeatureMap(family, projection, np.ones(projection.n_columns))
         held_out = request.held_out if isinstance(learner.beta, str) else None
-        target = _target(learner.target, source, request)
+        target = similarity_target(learner.target, source, request.task, hook)
         hook.at("losses")
         sums = loss_sums(source, candidates, target, held_out, hook)
         return cls(learner, source, request, candidates, held_out, *sums)
@@ -201,16 +201,3 @@ def _similarity(given: Any, request: Request) -> str:
     if isinstance(given, LabelKernel):
         return "factor"
     return "classes" if request.task.kind == "classification" else "amounts"
-
-
-def _target(given: Any, source: RowSource, request: Request) -> Target:
-    """The similarity of targets; whatever it needs to know of them takes a pass."""
-    task, hook = request.task, request.hook
-    if task.kind == "regression" and not isinstance(given, LabelKernel):
-        hook.at("targets")
-        given = LabelKernel(source.reduce(TargetMoments(), hook=hook), given == "centered")
-    target = as_target(given, task)
-    if not target.needs_figures:
-        return target
-    hook.at("targets")
-    return target.fitted(source.reduce(FactorFigures(target), hook=hook))

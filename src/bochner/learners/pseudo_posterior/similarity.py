@@ -11,12 +11,15 @@ averaged.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...ops import FloatArray
-from ...rows import Block, RowSum
+from ...rows import Block, Hook, RowSource, RowSum
 from ...rows.block import Array
+from ..base import Task
+from ..label_kernel import FactorFigures, LabelKernel, Target, as_target
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +62,15 @@ class TargetMoments(RowSum["Array | None", Similarity]):
             raise ValueError("no rows with a positive weight to learn from; check sample_weight.")
         deviation = np.sqrt(state[2] / state[0])
         return Similarity(state[1], np.where(deviation > 0, deviation, 1.0))
+
+
+def similarity_target(given: Any, source: RowSource, task: Task, hook: Hook) -> Target:
+    """The similarity of targets from a setting; what it needs to know of them takes a pass."""
+    if task.kind == "regression" and not isinstance(given, LabelKernel):
+        hook.at("targets")
+        given = LabelKernel(source.reduce(TargetMoments(), hook=hook), given == "centered")
+    target = as_target(given, task)
+    if not target.needs_figures:
+        return target
+    hook.at("targets")
+    return target.fitted(source.reduce(FactorFigures(target), hook=hook))
