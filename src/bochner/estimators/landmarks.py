@@ -181,7 +181,7 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         """The points, and the targets that they are aligned with."""
         if not isinstance(self.landmarks, str):
             return self._given(sample, source.n_features, target, classes)
-        L = self._count(sample.n_rows)
+        L = self._count(sample)
         if len(distinct(sample)) < L or (self.landmarks == "kmeans" and len(sample) < 3 * L):
             size = 2 * L if self.landmarks == "random" else 3 * L
             most = max(SAMPLE_BYTES, 12 * size * source.n_features)
@@ -223,13 +223,12 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
             raise ValueError(f"landmarks has {points.shape[0]} points, but {len(y)} targets.")
         return Landmarks(points, target(Block(points, y)))
 
-    def _count(self, n_rows: int) -> int:
-        """L from a share or a number."""
-        given = self.n_landmarks
-        if isinstance(given, numbers.Integral):
-            L = int(given)
-        else:
-            L = max(1, round(float(given) * n_rows))
+    def _count(self, sample: RowSample) -> int:
+        """L from a number, or from a share of the rows: one of weight 2 is there twice."""
+        given, n_rows = self.n_landmarks, sample.n_rows
+        if not isinstance(given, numbers.Integral):
+            return max(1, round(float(given) * sample.total_weight))
+        L = int(given)
         if n_rows < L:
             raise ValueError(
                 f"n_landmarks={given!r} is more than the {n_rows} rows there are; ask for fewer."
