@@ -120,7 +120,7 @@ class TestChain:
             ([], "at least one learner"),
             ("greedy", "at least one learner"),
             (Greedy(), "at least one learner"),
-            ([Greedy(), Alignment(0.1)], "can only come first"),
+            ([Greedy(), PseudoPosterior(1.0)], "can only come first"),
         ],
     )
     def test_bad_members(self, learners, said):

@@ -263,7 +263,7 @@ REFUSED = [
     ({"class_weight": "even"}, "balanced"),
     ({"start": 3}, "selection_ of an earlier"),
     ({"family": Laplace("median", form="pair"), "m": 5}, "two columns"),
-    ({"family": ArcCosine(1)}, "does not have"),
+    ({"family": ArcCosine(1), "search": "peaks"}, "does not have"),
     ({"y": np.zeros(len(X), int)}, "at least two classes"),
     ({"X": np.ones((400, 2)), "family": Gaussian(1.0, form="pair")}, "rows that differ"),
     ({"task": "regression", "loss": "hinge", "y": X[:, 0]}, "for classes"),

@@ -52,7 +52,8 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_landmarks : float in (0, 1) or int, default=0.1
-        How many, as a share of the rows or a number. Ignored where ``landmarks`` are given.
+        How many, as a share of the rows (at most the distinct ones) or a number. Ignored where
+        ``landmarks`` are given.
     landmarks : {"kmeans", "random"}, array (L, d) or (array, targets), default="kmeans"
         Centroids of a sample of the rows, rows by lot, or points given, with their targets or with
         those of the nearest rows.
@@ -187,6 +188,8 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
             most = max(SAMPLE_BYTES, 12 * size * source.n_features)
             sample = draw_sample(source, size, _seed(rng), targets=True, max_bytes=most, hook=hook)
         rows = distinct(sample)
+        if len(rows) < L and not isinstance(self.n_landmarks, numbers.Integral):
+            L = len(rows)  # a share of rows that repeat: every distinct one is a landmark
         if len(rows) < L:
             raise ValueError(
                 f"n_landmarks={self.n_landmarks!r} asks for {L} landmarks, but there are only "

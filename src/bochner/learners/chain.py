@@ -24,8 +24,8 @@ class Chain(Learner):
     Parameters
     ----------
     learners : sequence of Learner or str
-        All but the first have to be able to choose among given columns (`Greedy`, `Energy`).
-        Settings of the i-th are reached as ``i__name``.
+        All but the first have to be able to choose among given columns (`Alignment`, `Energy`,
+        `Greedy`). Settings of the i-th are reached as ``i__name``.
 
     Notes
     -----
@@ -102,7 +102,7 @@ class Chain(Learner):
             if not learner.takes_candidates:
                 raise ValueError(
                     f"Chain: {type(learner).__name__} draws candidates of its own, so it can only "
-                    "come first. Greedy and Energy choose among the columns of another learner."
+                    "come first. Alignment, Energy and Greedy choose among columns of another learner."
                 )
         return members
 
