@@ -42,7 +42,7 @@ def row(
     """One line of the table; the target is for the ratio (or for ``ours`` without a baseline)."""
     ratio = None if baseline is None else ours / baseline
     judged = ours if ratio is None else ratio
-    met = None if target is None else judged <= target
+    met = None if target is None else bool(judged <= target)
     return {
         "what": what,
         "ours": ours,

@@ -102,7 +102,7 @@ class Chain(Learner):
             if not learner.takes_candidates:
                 raise ValueError(
                     f"Chain: {type(learner).__name__} draws candidates of its own, so it can only "
-                    "come first. Alignment, Energy and Greedy choose among columns of another learner."
+                    "come first. Alignment, Energy and Greedy choose among those of another."
                 )
         return members
 

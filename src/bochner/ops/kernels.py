@@ -175,6 +175,23 @@ def project_one(kind: int, Z: FloatArray, b: FloatArray, r: FloatArray, acc: Flo
 
 
 @compiled
+def project_dense(
+    kind: int, X: FloatArray, Wt: FloatArray, b: FloatArray, r: FloatArray, Z: FloatArray,
+    part: FloatArray,
+) -> None:  # fmt: skip
+    """part += sum_i r_i activation(X_i Wt + b), a tile Z of rows at a time, without the GIL."""
+    n, step = X.shape[0], Z.shape[0]
+    acc = np.empty(part.shape, Z.dtype)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        tile = Z[: stop - start]
+        np.dot(X[start:stop], Wt, tile)
+        acc[:] = Z.dtype.type(0)
+        project_one(kind, tile, b, r[start:stop], acc)
+        part += acc
+
+
+@compiled
 def pull_one(
     kind: int, Z: FloatArray, b: FloatArray, r: FloatArray, t: FloatArray, acc: FloatArray
 ) -> None:

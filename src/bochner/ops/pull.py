@@ -14,12 +14,7 @@ from . import checks, linear, pool
 from .column_set import AnyColumns, ColumnSet
 from .projection import DIFFERENTIABLE, FloatArray, Projection
 from .tasks import Worker, tasks
-from .tiles import FormTile, Rows
-
-#: With so many columns in X the products outweigh the sweep, whose tile may leave the nearest
-#: cache, and a tile's product (forms x columns, added in float64) is the larger part of what is
-#: left.
-WIDE, TALL = 256, 2
+from .tiles import FormTile, Rows, height
 
 
 def is_differentiable(p: AnyColumns) -> bool:
@@ -113,7 +108,7 @@ def _pull_tiles(
         here = alone and not rows.sparse and isinstance(at, slice)
         in_place = (frequencies, at.start) if here and isinstance(at, slice) else None
         pulled = Pulled(rows, tile.width, in_place)
-        worker = Worker(rows, slope, tile, tall=TALL if rows.n_inputs >= WIDE else 1)
+        worker = Worker(rows, slope, tile, tall=height(rows))
         sweep = _pull_one if R.shape[1] == 1 else _pull
         summed = sweep(worker, R, by_form, chunk, pulled)
         return None if here else pulled.result(), summed

@@ -18,7 +18,10 @@ from .projection import Dense, FloatArray, Projection, Structured
 
 TILE_BYTES = 1 << 20
 #: Forms in a tile, when the columns of the data leave room for it.
-TILE_FORMS = 256
+TILE_FORMS = 512
+#: With so many columns in X the products outweigh the sweep, so a tile may leave the nearest cache;
+#: a high one packs the weights less often, and adds fewer products of `pull` in float64.
+WIDE, TALL = 256, 4
 #: Rows summed in the data's own dtype before they are added to float64.
 TILE_ROWS = 1024
 #: A tile's weights (inputs x forms) are copied, scaled; they should not swamp the cache.
@@ -66,6 +69,15 @@ class Rows:
         if tile.flags.aligned and unit_stride(tile):
             return tile
         return np.ascontiguousarray(tile)
+
+    def contiguous(self, rows: slice, step: int) -> Iterator[tuple[slice, FloatArray]]:
+        """These rows in C order: all at once where they lie so, else copied step by step."""
+        X = self.X[rows]
+        if X.dtype == self.dtype and X.flags.c_contiguous and X.flags.aligned:
+            yield rows, np.asarray(X)
+            return
+        for at in cut(rows.start, rows.stop, step):
+            yield at, np.ascontiguousarray(self.X[at], dtype=self.dtype)
 
     def csr(self) -> tuple[FloatArray, Any, Any]:
         return self.X.data, self.X.indices, self.X.indptr
@@ -118,6 +130,11 @@ def _structured_tiles(operator: Structured) -> Iterator[FormTile]:
         if a < b:
             positions: Positions = slice(int(a), int(b)) if operator.forms is None else order[a:b]
             yield FormTile(positions, int(b - a), slice(first, last))
+
+
+def height(rows: Rows) -> int:
+    """How many times as high tiles are, by the number of columns of X."""
+    return TALL if rows.n_inputs >= WIDE else 1
 
 
 def tile_rows(width: int, dtype: np.dtype[Any], tall: int = 1) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .projection import Columns, Dense, FloatArray, Projection, Structured
-from .tiles import FormTile, Rows, kept_forms, unit_stride
+from .tiles import FormTile, Rows, kept_forms
 
 
 class Weights:
@@ -40,9 +40,8 @@ class DenseWeights(Weights):
     def _prepare(self, operator: Dense, tile: FormTile) -> None:
         W = np.asarray(operator.matrix)[tile.positions]
         scaled = W * W.dtype.type(self.unit) if self.unit != 1.0 else W
-        self.Wt = scaled.astype(self.rows.dtype, copy=False).T
-        if self.rows.sparse or not unit_stride(self.Wt):
-            self.Wt = np.ascontiguousarray(self.Wt)
+        by_form = np.ascontiguousarray(scaled, dtype=self.rows.dtype)
+        self.Wt = np.ascontiguousarray(by_form.T) if self.rows.sparse else by_form.T
 
     def fill(self, rows: slice, Z: FloatArray) -> None:
         if not self.rows.sparse:
