@@ -1,0 +1,203 @@
+"""One search of peaks: its games, in turn, until enough frequencies are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import statistics
+from ...families.fourier import FourierFamily
+from ...feature_map import FeatureMap
+from ...ops import Dense, FloatArray, Projection
+from ...rows import RowSource, draw_sample
+from ..base import Request, Selection
+from .judge import Judge
+from .ledger import Ledger, state_as_coefficients
+from .path import Path, Play, Round
+from .peaks import Climb, Peaks
+from .search import APART, POLISH, Sample, Search, distinct, responses
+from .targets import games_of
+
+if TYPE_CHECKING:
+    from .learner import MarginSearch
+
+#: The length of a step in units of 1 / L; of plain Langevin steps, per gradient of the share.
+STEP = {"momentum": 3.0, "langevin": 30.0}
+TEMPERATURE = {"momentum": 0.0, "langevin": 1.0}
+#: Rows from which the typical distance of two rows is read.
+LENGTH_ROWS = 2000
+
+
+@dataclass(eq=False)
+class Run:
+    """One search."""
+
+    learner: MarginSearch
+    family: FourierFamily
+    search: Search
+    plays: list[Play]
+    scale: float
+    reached: dict[float, float]
+    frequencies: FloatArray
+    angles: FloatArray
+    rounds: list[Round]
+    judge: Judge | None
+
+    @classmethod
+    def begin(cls, learner: MarginSearch, source: RowSource, request: Request) -> Run:
+        """Read what is known of the rows, set up the games, find the scale."""
+        family, hook, rng = _fourier(request.family), request.hook, request.rng
+        hook.at("margin game: targets")
+        seeds = [int(seed) for seed in rng.integers(2**62, size=2)]
+        ledger = Ledger.of(source, seeds[0], hook)
+        L = typical_distance(source, seeds[1], request)
+        how = _climb(learner, L)
+        search = Search(ledger, family, L, how, learner.chains, learner.rows, rng, hook)
+        games = games_of(learner, request, ledger)
+        dtype, d = source.schema.dtype, source.n_features
+        run = cls(
+            learner, family, search, [Play.begin(game) for game in games], 1.0, {},
+            np.empty((0, d), dtype), np.empty(0), [], None,
+        )  # fmt: skip
+        if learner.early_stop:
+            run.judge = Judge.of(source, request, seeds[1])
+        hook.at("margin game")
+        if learner.start is not None:
+            run._resume(learner.start)
+        elif isinstance(learner.init_scale, str):
+            r = run.plays[0].game.coefficients(run.plays[0].a)
+            run.scale, run.reached = search.best_scale(r)
+        else:
+            run.scale = float(learner.init_scale)
+        return run
+
+    def _resume(self, start: Any) -> None:
+        path = getattr(start, "path", None)
+        if not (isinstance(path, Path) and self._fits(path)):
+            raise ValueError(
+                "MarginSearch(start=...) must be the selection_ of an earlier MarginSearch on the "
+                "same rows, in the same order, with the same targets; these are others."
+            )
+        self.plays = [play.copy() for play in path.plays]
+        self.frequencies, self.angles = path.frequencies, path.angles
+        self.rounds, self.scale = list(path.rounds), path.scale
+
+    def _fits(self, path: Path) -> bool:
+        mine, theirs = self.plays, path.plays
+        width = path.frequencies.shape[1] == self.frequencies.shape[1]
+        return (
+            width
+            and len(mine) == len(theirs)
+            and all(np.array_equal(a.game.y, b.game.y) for a, b in zip(mine, theirs, strict=True))
+        )
+
+    def play(self) -> None:
+        """One round of the game whose turn it is."""
+        index = len(self.rounds) % len(self.plays)
+        play, search = self.plays[index], self.search
+        r = play.game.coefficients(play.a)
+        if not np.any(r):
+            r = play.game.coefficients(play.game.start())
+        sample = search.sample(r)
+        found = search.peaks(sample, self.scale)
+        W = self._chosen(play, sample, found)
+        if self.learner.polish:
+            W = self._apart(search.polished(W, r, POLISH).frequencies)
+        waves = FeatureMap(self.family, Projection(Dense(W), "pair"), np.ones(2 * len(W)))
+        S = statistics.project(
+            search.ledger.source, waves, state_as_coefficients,
+            hook=search.hook, row_state=search.ledger.state(r),
+        )[:, 0]  # fmt: skip
+        f = search.ledger.scores(waves, S)
+        v = S[0::2] ** 2 + S[1::2] ** 2
+        mass = float(search.ledger.weight @ np.abs(r))
+        best = max(float(v.max()), mass**2 * sample.largest(self.frequencies))
+        upper, size = play.add(f, v, best)
+        self.frequencies = np.concatenate([self.frequencies, W])
+        self.angles = np.concatenate([self.angles, np.arctan2(S[1::2], S[0::2])])
+        self.rounds.append(
+            Round(
+                index,
+                len(self.frequencies),
+                float(v.max()) / mass**2,
+                play.lower,
+                upper.value,
+                upper.margin,
+                size,
+                found.reduced,
+            )
+        )
+
+    def _chosen(self, play: Play, sample: Sample, found: Peaks) -> FloatArray:
+        """Peaks that are neither each other's twins nor those of earlier ones."""
+        W = self._apart(found.frequencies[np.argsort(-found.value, kind="stable")])
+        count = self.learner.per_round
+        return W[responses(play.game, play.a, sample, W, count, play.t + 1)]
+
+    def _apart(self, W: FloatArray) -> FloatArray:
+        """Those of W that are new; with less and less between them where none are."""
+        nearest = APART / self.search.L
+        for least in (nearest, nearest / 10.0, 0.0):
+            kept = distinct(W, self.frequencies, least)
+            if len(kept):
+                break
+        return W[kept]
+
+    def projection(self, count: int) -> Projection:
+        """The first frequencies found, as columns of the family's form."""
+        W, scale = Dense(self.frequencies[:count]), self.family.bound
+        if self.family.columns_per_atom == 2:
+            return Projection(W, "pair", scale)
+        return Projection(W, "cos", scale, -self.angles[:count])
+
+    def result(self, status: str, wanted: int) -> tuple[FeatureMap, Selection]:
+        projection = self.projection(wanted)
+        M = projection.n_columns
+        fm = FeatureMap(self.family, projection, np.full(M, 1.0 / np.sqrt(M)))
+        last = {found.game: found for found in self.rounds}
+        stats = {
+            "gap": [last[k].gap for k in sorted(last)],
+            "margin": [last[k].margin for k in sorted(last)],
+            "scale": self.scale,
+            "reached": self.reached,
+            "rounds": len(self.rounds),
+            "reduced": sum(found.reduced for found in self.rounds),
+            "L": self.search.L,
+        }
+        path = Path(
+            self.frequencies, self.angles, tuple(self.rounds), self.scale, tuple(self.plays)
+        )
+        return fm, Selection(status, stats=stats, path=path)
+
+
+def typical_distance(source: RowSource, seed: int, request: Request) -> float:
+    """L = sqrt(2 sum_j var x_j), the root mean square distance of two rows of a sample."""
+    sample = draw_sample(source, LENGTH_ROWS, seed, hook=request.hook)
+    X = sample.X.toarray() if hasattr(sample.X, "toarray") else np.asarray(sample.X)
+    share = sample.weight / sample.weight.sum()
+    X = X.astype(np.float64)
+    L = float(np.sqrt(2.0 * (share @ (X - share @ X) ** 2).sum()))
+    if not (np.isfinite(L) and L > 0):
+        raise ValueError(
+            "MarginSearch needs rows that differ: all columns are constant on a sample of "
+            f"{len(sample)} distinct rows (or not finite). Check X."
+        )
+    return L
+
+
+def _fourier(family: Any) -> FourierFamily:
+    if not isinstance(family, FourierFamily):
+        raise ValueError(
+            f"MarginSearch(search='peaks') looks for frequencies, which {type(family).__name__} "
+            "does not have: use Gaussian, Laplace, Cauchy or Matern, or search='scan'."
+        )
+    return family
+
+
+def _climb(learner: MarginSearch, L: float) -> Climb:
+    auto = isinstance(learner.temperature, str)
+    heat = TEMPERATURE[learner.method] if auto else float(learner.temperature)
+    longest = np.inf if learner.band is None else float(learner.band) / L
+    return Climb(learner.method, learner.steps, STEP[learner.method], heat, longest)

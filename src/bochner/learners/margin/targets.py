@@ -1,0 +1,58 @@
+"""The games that targets make: between two classes, one for each class, or of amounts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...families.base import check_option
+from ...ops import FloatArray
+from ..base import Request
+from .games import Game, Hinge, Squared, SquaredHinge
+from .ledger import Ledger
+
+if TYPE_CHECKING:
+    from .learner import MarginSearch
+
+
+def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Game]:
+    """The games between the classes of the rows, or the one for their amounts."""
+    y, w, C, task = ledger.y, ledger.weight, float(learner.C), request.task
+    if task.kind == "regression":
+        if learner.loss not in ("auto", "squared"):
+            raise ValueError(f"MarginSearch(loss={learner.loss!r}) is for classes; use 'squared'.")
+        spread = float(np.sqrt(w @ (y - (w @ y) / w.sum()) ** 2 / w.sum()))
+        if spread == 0.0:
+            raise ValueError("MarginSearch needs targets that differ, but all are equal.")
+        return [Squared((y - (w @ y) / w.sum()) / spread, w, C)]
+    if learner.loss == "squared":
+        raise ValueError("MarginSearch(loss='squared') is for amounts; use 'hinge'.")
+    kind = SquaredHinge if learner.loss == "squared_hinge" else Hinge
+    present = np.flatnonzero(np.bincount(y.astype(np.intp), weights=w) > 0)
+    if len(present) < 2:
+        raise ValueError(
+            "MarginSearch needs rows of at least two classes, got one: a margin lies between two."
+        )
+    box = C * class_factors(learner.class_weight, y, w)
+    against = [1.0] if (task.n_classes or 0) <= 2 else [float(k) for k in present]
+    return [kind(np.where(y == k, 1.0, -1.0), w, box) for k in against]
+
+
+def class_factors(class_weight: Any, y: FloatArray, w: FloatArray) -> Any:
+    """A factor on C for each row; 1.0 for none."""
+    if class_weight is None:
+        return 1.0
+    index = y.astype(np.intp)
+    totals = np.bincount(index, weights=w)
+    if isinstance(class_weight, str):
+        check_option("MarginSearch", "class_weight", class_weight, ("balanced",))
+        return (totals.sum() / np.count_nonzero(totals) / np.maximum(totals, 1e-300))[index]
+    if not isinstance(class_weight, dict):
+        raise TypeError(
+            f"class_weight must be None, 'balanced' or a dict by class index, got {class_weight!r}."
+        )
+    factors = np.array([float(class_weight.get(k, 1.0)) for k in range(len(totals))])
+    if not np.all(factors > 0):
+        raise ValueError(f"class_weight must hold numbers above zero, got {class_weight!r}.")
+    return factors[index]
