@@ -190,6 +190,14 @@ def test_tables_name_stand_ins_and_circumstances() -> None:
     assert stored["lines"][0]["reached"] is False
 
 
+def test_json_has_a_record_on_each_line() -> None:
+    made = run(small(Constant("up", "up"), Constant("down", "down"), seeds=(1, 2, 3)))
+    told = tables.to_json(made).splitlines()
+    records = [json.loads(line.rstrip(",")) for line in told if line.startswith("{") and line[1:]]
+    assert [record["method"] for record in records] == ["up", "down"]
+    assert json.loads("\n".join(told)) == json.loads(json.dumps(made.to_dict()))
+
+
 def test_pictures_are_written(tmp_path) -> None:
     pytest.importorskip("matplotlib")
 

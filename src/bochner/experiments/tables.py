@@ -66,8 +66,16 @@ def markdown(result: Result, pictures: Sequence[str] = ()) -> str:
 
 
 def to_json(result: Result) -> str:
-    """All of it, statistics included."""
-    return json.dumps(result.to_dict(), indent=1, default=_plain) + "\n"
+    """All of it, statistics included: a line of text for each line of the table."""
+    told = [f"{json.dumps(name)}: {_listed(value)}" for name, value in result.to_dict().items()]
+    return "{\n" + ",\n".join(told) + "\n}\n"
+
+
+def _listed(value: Any) -> str:
+    """JSON on one line; a list has each of its records on a line of its own."""
+    if not isinstance(value, list):
+        return json.dumps(value, default=_plain)
+    return "[\n" + ",\n".join(json.dumps(one, default=_plain) for one in value) + "\n]"
 
 
 def _below(result: Result) -> list[str]:
