@@ -27,6 +27,7 @@ from ..learners.label_kernel import LabelKernel, Target
 from ..learners.pair_loss import kernel_bound, pair_loss, squared_norms, unweighted
 from ..learners.pseudo_posterior.similarity import TargetMoments
 from ..linear import LinearModel, probabilities
+from ..linear.model import best_class
 from ..rows import Block, MemorySource, RowSource, RowSum
 from ..rows.block import Array
 from ..rows.part import part, picked_rows
@@ -170,8 +171,7 @@ class AsideSum(RowSum[list[Any], Unseen]):
             return [*state, (0, residuals)]
         every = nonconformity(raw, self.logistic)
         own = every[np.arange(len(y)), y]
-        picked = (raw[:, 0] > 0).astype(int) if raw.shape[1] == 1 else raw.argmax(axis=1)
-        return [*state, (int(np.sum(picked != y)), own)]
+        return [*state, (int(np.sum(best_class(raw) != y)), own)]
 
     def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
         return [*a, *b]

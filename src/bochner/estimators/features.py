@@ -16,6 +16,7 @@ from ..families import as_family
 from ..feature_map import FeatureMap
 from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
+from ..learners.scoring import Scoring
 from ..rows import Hook, RowSource, draw_sample
 from ..rows.reduce import all_blocks
 from ..rows.sample import stacked
@@ -64,7 +65,9 @@ def learn_features(
     hook.at("features")
     key = int(rng.integers(2**62)) if learner.needs.targets else 0
     auto = isinstance(estimator.n_components, str)
-    request = Request(family, *counts, task, rng, hook, held.rule(key), auto)
+    given = estimator.scoring
+    scoring = None if given is None or task.kind == "none" else Scoring(given, task)
+    request = Request(family, *counts, task, rng, hook, held.rule(key), auto, scoring=scoring)
     return learner.learn(source, request)
 
 
@@ -138,6 +141,10 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
     cv : None, float or scikit-learn splitter, default=None
         Which rows a learner's own choices hold out: None is a quarter, by a keyed hash of their
         content; a float is another share; the first split of a splitter decides for rows in memory.
+    scoring : None, str or callable, default=None
+        How these rows judge: None is the learner's own way (squared error, or its loss); else a
+        score of scikit-learn ("accuracy", "r2"), or a callable(estimator, X, y), greater is
+        better, whose estimator makes predictions of X, the raw scores of a model in the making.
     random_state : int, RandomState, Generator or None
     certify : bool or float in (0, 1), default=False
         True sets a fifth of the rows aside (a number: that share) before anything is learned, by a
@@ -181,6 +188,7 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         *,
         task: str = "auto",
         cv: Any = None,
+        scoring: Any = None,
         random_state: Any = None,
         certify: Any = False,
         device: str | None = None,
@@ -194,6 +202,7 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.task = task
         self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
         self.certify = certify
         self.device = device

@@ -14,6 +14,7 @@ from ..families import Gaussian, as_family
 from ..feature_map import FeatureMap
 from ..learners import as_learner
 from ..learners.base import Task
+from ..learners.scoring import Scoring
 from ..linear import Head, LinearModel, Logistic, Ridge
 from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
@@ -36,7 +37,11 @@ from .certify import (
 from .features import learn_features
 from .holding import Holding
 from .inputs import open_rows
+from .penalty import held_out_choice
 from .targets import with_signs
+
+#: The key of the rows held out for alpha, where ``cv=`` is a share.
+ALPHA_KEY = 0x2545F491
 
 
 class KernelModel(Certified, BaseEstimator):
@@ -49,6 +54,7 @@ class KernelModel(Certified, BaseEstimator):
     n_components: Any
     preprocess: Any
     cv: Any
+    scoring: Any
     random_state: Any
     device: Any
     verbose: int
@@ -93,11 +99,25 @@ class KernelModel(Certified, BaseEstimator):
             rows = with_signs(rows, task.n_classes)
         if isinstance(self.head, str) and self.head == "auto":
             head = self._scaled(head, rows, feature_map)
+        head = self._penalised(head, rows, feature_map, task, held)
         model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
         self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
         self._keep(model)
         hook.at("certificates")
         self._certify(treated, parts.aside, task)
+
+    def _penalised(
+        self, head: Head, rows: RowSource, fm: FeatureMap, task: Task, held: Holding
+    ) -> Head:
+        """A `Ridge` that chooses its alpha, with the choice that ``cv=`` and the like ask for."""
+        searches = isinstance(head, Ridge) and isinstance(head.alpha, str)
+        asked = self.cv is not None or held.groups is not None or self.scoring is not None
+        if not (searches and asked):
+            return head
+        assert isinstance(head, Ridge)
+        scoring = None if self.scoring is None else Scoring(self.scoring, task)
+        hook = Hook(self.callback, self.verbose)
+        return held_out_choice(head, rows, fm, task, held.rule(ALPHA_KEY), scoring, hook)
 
     def _certify(self, rows: RowSource, aside: RowSource | None, task: Task) -> None:
         """What is guaranteed: ``rows`` were fitted on, after the column treatment."""
@@ -195,7 +215,7 @@ class Resolved:
     """The settings of an estimator with ``family="auto"`` spelled out."""
 
     def __init__(self, model: KernelModel) -> None:
-        self.learner = model.learner
+        self.learner, self.scoring = model.learner, model.scoring
         self.n_candidates, self.n_components = model.n_candidates, model.n_components
         self.family = model.family
         if isinstance(self.family, str) and self.family == "auto":

@@ -13,6 +13,7 @@ from ..certificates import Certificate, residual_tolerance
 from ..certificates.conformal import threshold
 from ..learners.base import Task
 from ..linear import Head, Ridge, as_head
+from ..linear.model import squeezed
 from ..rows import RowSource
 from . import predictors, settings, targets
 from .certify import DELTA, DISTINCT, Interval, Unseen, set_aside
@@ -35,11 +36,12 @@ class KernelRegressor(RegressorMixin, KernelModel):
         Columns drawn and columns kept, see `LearnedFeatures`.
     head : Ridge, "ridge" or "auto", default="auto"
         The linear model on the features, see `bochner.linear`. "auto" is a `Ridge` whose alpha
-        is chosen by leave-one-out error.
+        is chosen by leave-one-out error, or by held-out rows where ``cv``, ``groups`` or
+        ``scoring`` say how.
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.
-    cv, random_state, device, verbose, callback, n_jobs
+    cv, scoring, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
 
     Attributes
@@ -71,6 +73,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         head: Any = "auto",
         preprocess: str | None = "auto",
         cv: Any = None,
+        scoring: Any = None,
         random_state: Any = None,
         certify: Any = False,
         device: str | None = None,
@@ -85,6 +88,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.head = head
         self.preprocess = preprocess
         self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
         self.certify = certify
         self.device = device
@@ -165,7 +169,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
     def predict(self, X: Any) -> Any:
         """The predicted targets, in the shape that y had."""
         check_is_fitted(self, "model_")
-        shape = predictors.squeeze if self._vector else predictors.unchanged
+        shape = squeezed if self._vector else predictors.unchanged
         width = None if self._vector else self.n_outputs_
         return self._map(X, shape, dtype=np.float64, width=width)
 

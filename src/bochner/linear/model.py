@@ -97,6 +97,17 @@ def softmax(Z: FloatArray) -> FloatArray:
     return np.asarray(E / E.sum(axis=1, keepdims=True))
 
 
+def squeezed(scores: Any) -> Any:
+    """n x 1 as n: scikit-learn's shape of one score a row."""
+    return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+
+def best_class(scores: FloatArray) -> Any:
+    """The index of the class with the highest score; of one column the sign decides."""
+    binary = scores.shape[1] == 1
+    return (scores[:, 0] > 0).astype(np.intp) if binary else np.argmax(scores, axis=1)
+
+
 def probabilities(scores: FloatArray) -> FloatArray:
     """Class probabilities from the scores of `Logistic`: n x 2 from one column, else n x C."""
     if scores.ndim == 1 or scores.shape[1] == 1:

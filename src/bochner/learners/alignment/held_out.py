@@ -2,13 +2,13 @@
 
 Scores come from the other rows alone, in the same pass; the path gives a selection for each radius;
 each is judged by ridge regression on a sample that is small enough for all of them together to cost
-less than half of the pass.
+less than half of the pass: by squared error, or by ``scoring=`` of the estimator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy import linalg, sparse
@@ -19,10 +19,16 @@ from ...rows import Block, RowSample
 from ..held_out import unmarked
 from ..label_kernel import Target
 
+if TYPE_CHECKING:
+    from ..scoring import Scoring
+
 #: The radii tried, and the penalties of each ridge regression.
 N_RADII = 8
 PENALTIES = (1e-6, 1e-4, 1e-2)
 LEAST_ROWS, MOST_ROWS = 1000, 10_000
+
+#: From raw scores of the held-out rows to how wrong they are.
+Error: TypeAlias = Callable[[FloatArray], float]
 
 
 def grid(N: int, D: int, order: float) -> FloatArray:
@@ -48,28 +54,42 @@ def choose(
     target: Target,
     n_targets: int | None,
     maps: Sequence[Callable[[], FeatureMap]],
+    scoring: Scoring | None = None,
 ) -> tuple[int, FloatArray]:
     """The index of the best map, and the held-out error of each; the first where none differ.
 
-    ``sample`` has targets with the marks of `MarkHeld`.
+    ``sample`` has targets with the marks of `MarkHeld`. With ``scoring`` the targets themselves are
+    fitted, and an error is minus a score.
     """
     y, held = unmarked(sample.y, n_targets)
     if held.all() or not held.any():
         return 0, np.full(len(maps), np.nan)
+    error = held_error(scoring, y, sample.weight, held)
+    target = target if scoring is None else Target(scoring.task, None, False)
     R = target(Block(sample.X, y))
     features = (make()(sample.X) for make in maps)
-    errors = np.array([_error(phi, R, sample.weight, held) for phi in features])
+    errors = np.array([_error(phi, R, sample.weight, held, error) for phi in features])
     return int(np.argmin(errors)), errors
 
 
-def _error(phi: Any, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
-    """The least held-out squared error over the penalties, relative to that of the mean."""
+def held_error(scoring: Scoring | None, y: Any, w: FloatArray, held: Any) -> Error | None:
+    """Minus the score of raw scores of the held-out rows; None for the squared error."""
+    if scoring is None:
+        return None
+    return lambda raw: scoring.error(raw, y[held], w[held])
+
+
+def _error(phi: Any, R: FloatArray, w: FloatArray, held: Any, error: Error | None) -> float:
+    """The least held-out error over the penalties."""
     phi = phi.toarray() if sparse.issparse(phi) else np.asarray(phi)
     with single_threaded_blas():  # factorisations this small lose more to threads than they gain
-        return _least_error(phi, R, w, held)
+        return least_error(phi, R, w, held, error)
 
 
-def _least_error(phi: FloatArray, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
+def least_error(
+    phi: FloatArray, R: FloatArray, w: FloatArray, held: Any, error: Error | None = None
+) -> float:
+    """The least over the penalties: squared error relative to that of the mean, or ``error``."""
     learn = ~held
     share = w[learn] / w[learn].sum()
     mean, centre = (share.astype(phi.dtype) @ phi[learn]), share @ R[learn]
@@ -82,6 +102,7 @@ def _least_error(phi: FloatArray, R: FloatArray, w: FloatArray, held: FloatArray
     errors = []
     for penalty in PENALTIES:
         factor = linalg.cho_factor(G + penalty * scale * np.eye(len(G)), check_finite=False)
-        residual = R[held] - centre - G0 @ linalg.cho_solve(factor, b, check_finite=False)
-        errors.append(float((weight * residual**2).sum()) / base)
+        raw = centre + G0 @ linalg.cho_solve(factor, b, check_finite=False)
+        squares = float((weight * (R[held] - raw) ** 2).sum()) / base
+        errors.append(squares if error is None else error(raw))
     return min(errors)

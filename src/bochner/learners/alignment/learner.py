@@ -198,7 +198,7 @@ class _Run:
             for selection in self._path(self.learned)
         ]
         width = self.source.schema.n_targets
-        best, errors = judging.choose(sample, self.target, width, maps)
+        best, errors = judging.choose(sample, self.target, width, maps, request.scoring)
         return float(radii[best]), {"radii": radii, "errors": errors}
 
     def _map_at(self, selection: Selection, rng: np.random.Generator) -> FeatureMap:

@@ -31,7 +31,8 @@ class GreedyPath:
     Every size from 1 with one feature a step, and with the squared loss; else one a step.
     ``coefs[i]`` is C x sizes[i] over the columns of ``feature_map_`` (so of its ``truncate`` too),
     ``intercepts[i]`` C; ``risks`` the mean training loss, without the penalty; ``held_out`` the
-    mean loss of held-out rows and ``errors`` its standard error, where rows were held out.
+    mean loss of held-out rows and ``errors`` its standard error, where rows were held out (with
+    ``scoring=`` minus the score, and the error of the best one alone).
     """
 
     sizes: NDArray[np.intp]
@@ -82,7 +83,7 @@ class HeldOutSum(RowSum["FloatArray | None", "tuple[FloatArray, FloatArray]"]):
 
     def __init__(self, fm: FeatureMap, path: GreedyPath, loss: Loss) -> None:
         self.fm, self.path, self.loss = fm, path, loss
-        self.columns = _as_columns(path, fm.n_features)
+        self.columns = as_columns(path, fm.n_features)
 
     def start(self) -> FloatArray | None:
         return None
@@ -117,7 +118,7 @@ class HeldOutSum(RowSum["FloatArray | None", "tuple[FloatArray, FloatArray]"]):
         return r, np.sqrt(spread) / total
 
 
-def _as_columns(path: GreedyPath, M: int) -> FloatArray:
+def as_columns(path: GreedyPath, M: int) -> FloatArray:
     """All models side by side, M x (models C)."""
     C = len(path.intercepts[0])
     columns = np.zeros((M, len(path), C))
