@@ -10,6 +10,7 @@ from scipy import sparse
 
 from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan
 from bochner.families import Gaussian, Laplace, Linear
+from bochner.learners import Alignment
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -143,3 +144,38 @@ def test_what_a_scan_is_told(tmp_path):
         for dtype in ("floatt", "int32"):
             with pytest.raises(ValueError, match="expected 'float32', 'float64', or None"):
                 scan(path, dtype=dtype)
+
+
+@each
+@pytest.mark.parametrize(
+    ("weight", "advice"),
+    [
+        (-np.ones(N), "Give one finite number, not negative"),
+        (np.full(N, np.nan), "Give one finite number, not negative"),
+        (np.ones(9), "Give one finite number"),
+        (np.ones((N, 2)), "Give one finite number"),
+        ("balanced", "class_weight"),
+    ],
+)
+def test_weights_that_are_none(kind, weight, advice):
+    refused(kind, X, advice, weight=weight)
+
+
+@each
+def test_what_is_no_table_of_rows(kind):
+    for given in (None, {"a": [1.0]}, {1.0}):
+        refused(kind, given, "X is .*expected an array", error=TypeError)
+    table = pd.DataFrame(X, columns=list("aabc"))
+    refused(kind, table, "several columns named .'a'.*Rename")
+    refused(kind, X, "Alignment is a class; give an instance", learner=Alignment, error=TypeError)
+    refused(kind, X, "frequencies overflow; give at least", family=Gaussian(1e-320))
+
+
+def test_targets_of_which_no_task_can_be_told():
+    mixed = np.array(["a", 1] * (N // 2), dtype=object)
+    refused(KernelClassifier, X, "mixes text and numbers", mixed)
+    learns = {"learner": "alignment"}
+    refused(LearnedFeatures, X, "mixes text and numbers", mixed, **learns)
+    refused(LearnedFeatures, X, "a date is neither", np.arange(N).astype("M8[D]"), **learns)
+    two = np.column_stack([LABEL == "a", LABEL == "b"]).astype(int)
+    refused(LearnedFeatures, X, r"shape \(60, 2\).*task='regression'", two, **learns)

@@ -141,6 +141,16 @@ def as_matrix(columns: Sequence[Array], n_rows: int, dtype: Any) -> Array:
     return out
 
 
+def refuse_repeated(table: Table, where: str) -> None:
+    """A column is known by its name: two of one name are refused."""
+    repeated = {n for n in table.names if table.names.count(n) > 1}
+    if repeated:
+        raise ValueError(
+            f"{where} has several columns named {sorted(map(str, repeated))}; expected unique "
+            "names. Rename them."
+        )
+
+
 def plan(
     table: Table,
     where: str,
@@ -151,12 +161,7 @@ def plan(
     dtype: Any = None,
 ) -> Layout:
     """Decide what each column is, from the first rows of a table."""
-    repeated = {n for n in table.names if table.names.count(n) > 1}
-    if repeated:
-        raise ValueError(
-            f"{where} has several columns named {sorted(map(str, repeated))}; expected unique "
-            "names. Rename them."
-        )
+    refuse_repeated(table, where)
     for what, given in (("target", target), ("weight", weight)):
         if hasattr(given, "__array__"):
             raise TypeError(
