@@ -53,6 +53,12 @@ class Selection:
 
     A selection with a ``ranking`` is a table as well (`table`), which pandas, polars, pyarrow and
     others read through the Arrow and DataFrame protocols: ``polars.DataFrame(selection)``.
+
+    Examples
+    --------
+    >>> from bochner.learners.alignment import solve
+    >>> solve([3.0, 1.0, 0.0, 0.0], rho=2.0).support
+    array([0, 1])
     """
 
     status: str

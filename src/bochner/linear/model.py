@@ -36,6 +36,14 @@ class LinearModel:
         objective, gradient_norm, n_rows, passes, solver, and what a head adds.
     path : RidgePath or None
         The regularisation path of a `Ridge` that searched one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.linear import LinearModel
+    >>> model = LinearModel(coef=np.array([[1.0, -1.0]]), intercept=np.array([0.5]))
+    >>> model.decision(None, np.array([[2.0, 1.0]]))
+    array([[1.5]])
     """
 
     coef: FloatArray
@@ -109,7 +117,16 @@ def best_class(scores: FloatArray) -> Any:
 
 
 def probabilities(scores: FloatArray) -> FloatArray:
-    """Class probabilities from the scores of `Logistic`: n x 2 from one column, else n x C."""
+    """Class probabilities from the scores of `Logistic`: n x 2 from one column, else n x C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.linear import probabilities
+    >>> probabilities(np.array([[0.0], [np.log(3.0)]]))
+    array([[0.5 , 0.5 ],
+           [0.25, 0.75]])
+    """
     if scores.ndim == 1 or scores.shape[1] == 1:
         z = scores.reshape(-1)
         return np.stack([sigmoid(-z), sigmoid(z)], axis=1)
