@@ -179,3 +179,14 @@ def test_targets_of_which_no_task_can_be_told():
     refused(LearnedFeatures, X, "a date is neither", np.arange(N).astype("M8[D]"), **learns)
     two = np.column_stack([LABEL == "a", LABEL == "b"]).astype(int)
     refused(LearnedFeatures, X, r"shape \(60, 2\).*task='regression'", two, **learns)
+
+
+def test_amounts_whose_squares_overflow():
+    refused(KernelRegressor, X, "squares would overflow.*Divide it", 1e200 * AMOUNT)
+    tiny = KernelRegressor(n_components=8, random_state=0).fit(X, 1e-100 * AMOUNT)
+    plain = KernelRegressor(n_components=8, random_state=0).fit(X, AMOUNT)
+    np.testing.assert_allclose(tiny.predict(X), 1e-100 * plain.predict(X), rtol=1e-6)
+
+
+def test_a_choice_without_held_out_rows():
+    refused(KernelRegressor, X, "hold out a larger share", cv=1e-9)

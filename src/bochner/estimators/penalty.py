@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from ..feature_map import FeatureMap
 from ..learners.base import Task
-from ..learners.held_out import HeldOut, OnlyHeld
+from ..learners.held_out import NONE_HELD, HeldOut, OnlyHeld
 from ..learners.scoring import Scoring
 from ..linear import Ridge, RidgePath
 from ..ops import FloatArray
@@ -38,7 +38,8 @@ def held_out_choice(
     learned = OnlyHeld(held_out, False).of(rows)
     path = head.fit(learned, fm, n_classes=task.n_classes, hook=hook).path
     assert path is not None
-    sample = draw_sample(OnlyHeld(held_out, True).of(rows), ROWS, 0, targets=True, hook=hook)
+    held = OnlyHeld(held_out, True).of(rows)
+    sample = draw_sample(held, ROWS, 0, targets=True, hook=hook, empty=NONE_HELD)
     errors = _errors(path, sample, fm, scoring)
     close = errors <= errors.min() + 1e-12 * abs(errors.min())
     chosen: Ridge = clone(head)

@@ -18,6 +18,8 @@ from ..rows.optional import is_dask
 #: More classes than this, or different numbers, are taken for an amount passed by mistake.
 MAX_CLASSES = 10_000
 MAX_NUMBERS = 1_000
+#: Above this sums of squared amounts come near the end of float64.
+MAX_AMOUNT = 1e140
 
 
 _NOT_A_DATE = (
@@ -261,6 +263,12 @@ class CheckNumbers:
             raise ValueError(
                 f"Input y contains NaN or infinity: row {block.offset + row} of partition "
                 f"{block.partition}. Drop such rows."
+            )
+        if np.abs(y).max(initial=0.0) > MAX_AMOUNT:
+            raise ValueError(
+                f"the regression target holds numbers as large as {np.abs(y).max():.3g}, whose "
+                f"squares would overflow; expected at most {MAX_AMOUNT:g}. Divide it by a "
+                "constant first, and multiply the predictions by it."
             )
         return block.replace(y=y)
 

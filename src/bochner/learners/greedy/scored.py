@@ -16,6 +16,7 @@ import numpy as np
 from ...feature_map import FeatureMap
 from ...ops import FloatArray
 from ...rows import Hook, RowSource, draw_sample
+from ..held_out import NONE_HELD
 from ..scoring import Scoring
 from .path import GreedyPath, as_columns
 
@@ -37,7 +38,7 @@ def scored(
     """The path with minus the score of each model, and the standard error of the best one."""
     columns = as_columns(path, fm.n_features)
     size = min(ROWS, max(LEAST_ROWS, NUMBERS // columns.shape[1]))
-    sample = draw_sample(held, size, 0, targets=True, hook=hook)
+    sample = draw_sample(held, size, 0, targets=True, hook=hook, empty=NONE_HELD)
     Z = np.asarray(fm.map_rows(sample.X, columns), dtype=np.float64)
     Z = Z.reshape(len(sample), len(path), -1)
 
