@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ops import FloatArray
+from ...ops import FloatArray, single_threaded_blas
 
 #: Rows up to which all bends are sorted, and rows of the sample that proposes a bracket for more.
 SORTED, SAMPLED = 2**13, 2**12
@@ -65,7 +65,8 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     w = None if weights is None else _vector("weights", weights)
     if w is not None and (len(w) != len(a) or not np.all(w >= 0)):
         raise ValueError(f"weights must be {len(a)} numbers >= 0, one a row.")
-    return _Rows(a, signs, _box(C, len(a)), w).projected()
+    with single_threaded_blas():  # products with a piece that is in cache: nothing to share out
+        return _Rows(a, signs, _box(C, len(a)), w).projected()
 
 
 @dataclass(frozen=True, eq=False)
