@@ -135,7 +135,11 @@ def test_scores_at_the_ends_of_the_range(v):
         (([[1.0]], 1.0), "shape"),
         ((["a"], 1.0), "number"),
         (([1.0, 2.0], -1.0), "rho=.*>= 0"),
-        (([1.0, 2.0], np.nan), "rho="),
+        (([1.0, 2.0], np.nan), "rho=nan"),
+        (([1.0, 2.0], "big"), "rho=.*'big'.*>= 0"),
+        (([1.0, 2.0], None), "rho=.*None"),
+        (([1.0, 2.0], [1.0, 2.0]), "takes one radius.*path"),
+        (([1.0, 2.0], 1.0, "two"), "order='two'.*> 1"),
         (([1.0, 2.0], 1.0, 1.0), "order > 1"),
         (([1.0, 2.0], 1.0, np.nan), "order > 1"),
     ],
@@ -219,3 +223,10 @@ def test_a_path_holds_the_solutions(k):
     assert_array_equal(many[3:5].nnz, many.nnz[3:5])
     values = [one.stats["value"] for one in many]
     assert (np.diff(values) >= 0).all()
+
+
+def test_a_path_keeps_its_scores():
+    v = RNG.standard_normal(100)
+    expected, many = solve(v, 2.0).weights, path(v, [2.0])
+    v[:] = 0.0
+    assert_array_equal(many[0].weights, expected)
