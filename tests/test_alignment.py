@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize
 
 import naive_alignment as naive
 from bochner.learners.alignment import path, solve
@@ -91,6 +92,27 @@ def test_two_clusters_a_hundred_thousand_to_one(k, lone):
         assert abs(found.weights.sum() - 1) < 1e-12
         assert found.stats["gap"] <= 1e-12 * (1 - v.mean())
         assert naive.divergence(found.weights, k) == pytest.approx(rho, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", [1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize("kl", [0.01, 0.5, 2.0])
+def test_orders_close_to_one_are_the_relative_entropy(step, kl):
+    """rho / (k - 1) tends to KL(q || uniform), and q to exp(v / t) on its sphere."""
+    rng = np.random.default_rng(5)
+    v = np.r_[np.round(rng.uniform(0, 3, 300)), rng.standard_normal(300)]
+
+    def tilted(t):
+        q = np.exp((v - v.max()) / t)
+        return q / q.sum()
+
+    def entropy(t):
+        q = tilted(t)
+        return float(q @ np.log(np.maximum(600 * q, 1e-300))) - kl
+
+    t = optimize.brentq(entropy, 0.03, 1e3, xtol=1e-14)
+    found = solve(v, step * kl, 1 + step)
+    assert found.stats["gap"] <= 1e-12 * (v.max() - v.mean())
+    assert_allclose(found.weights, tilted(t), rtol=1e3 * step + 1e-5)
 
 
 @pytest.mark.parametrize("k", [1.5, 2, 4])
