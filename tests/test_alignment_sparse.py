@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from bochner import KGramEncoder, LearnedFeatures
+from bochner import KGramEncoder, LearnedFeatures, scan
 from bochner.families import Gaussian, Linear
 from bochner.learners import Alignment
 from bochner.learners.alignment.held_out import PENALTIES, ridge
@@ -68,6 +68,9 @@ def test_columns_of_sparse_rows_stay_sparse():
         assert Z.dtype == np.float32
         assert_array_equal(Z.toarray(), dense)
     assert_allclose(dense, X.toarray()[:, fm.input_columns] * fm.weights, rtol=1e-6)
+    streamed = list(features.transform(scan(lambda: iter([X[:150], X[150:]]))))
+    assert [Z.shape[0] for Z in streamed] == [150, 250]
+    assert_array_equal(sparse.vstack(streamed).toarray(), dense)
     gaussian = LearnedFeatures(Gaussian(1.0), n_components=10, random_state=0).fit(X)
     assert isinstance(gaussian.transform(X), np.ndarray)
     assert gaussian.feature_map_.input_columns is None

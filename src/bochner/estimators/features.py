@@ -18,6 +18,7 @@ from ..feature_map import FeatureMap
 from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
 from ..rows import Hook, RowSource, draw_sample
+from ..rows.optional import is_dask
 from ..rows.reduce import all_blocks
 from ..rows.sample import stacked
 from ..rows.threads import limited
@@ -81,14 +82,16 @@ class Transforms:
     def transform(self, X: Any) -> Any:
         """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask.
 
-        Columns chosen from a sparse matrix stay sparse (CSR), unless `set_output` asks for a table;
-        it applies to rows in memory.
+        Columns chosen from sparse rows stay sparse: CSR, and CSR blocks of a scan. `set_output`
+        applies to rows in memory, and makes a table of them.
         """
         check_is_fitted(self)
         with limited(settings.threads(self.n_jobs)):
             if self._stays_sparse(X):
                 return self.feature_map_.sparse(self._rows(X))
-            Z = statistics.features(open_rows(self, X, reset=False), self.feature_map_)
+            blocks = is_streamed(X) and not is_dask(X)
+            source = open_rows(self, X, reset=False)
+            Z = statistics.features(source, self.feature_map_, sparse=blocks)
         return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
 
     def _stays_sparse(self, X: Any) -> bool:
