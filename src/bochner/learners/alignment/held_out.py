@@ -23,6 +23,8 @@ from ..label_kernel import Target
 N_RADII = 8
 PENALTIES = (1e-6, 1e-4, 1e-2)
 LEAST_ROWS, MOST_ROWS = 1000, 10_000
+#: Taken for the rows of a stream that does not say how many it has.
+UNKNOWN = 100_000
 #: Multiplications that are no trouble: rare columns need more rows to be seen.
 FREE = 1e9
 
@@ -39,8 +41,7 @@ def grid(N: int, D: int, order: float) -> FloatArray:
 
 def sample_rows(n: int | None, N: int, D: int, d: int, columns: bool = False) -> int:
     """How many rows the judging may look at; ``columns`` of X cost nothing to make."""
-    if n is None:
-        return MOST_ROWS
+    n = UNKNOWN if n is None else n
     if columns:
         affordable = (n * d + FREE) / (4.0 * N_RADII * D * D)
     else:
@@ -62,9 +63,11 @@ def choose(
     if held.all() or not held.any():
         return 0, np.full(len(maps), np.nan)
     R = target(Block(sample.X, y))
-    features = (_features(make(), sample.X) for make in maps)
-    with single_threaded_blas():  # factorisations this small lose more to threads than they gain
-        errors = np.array([_least_error(phi, R, sample.weight, held) for phi in features])
+    errors = np.empty(len(maps))
+    for i, make in enumerate(maps):
+        phi = _features(make(), sample.X)
+        with single_threaded_blas():  # factors this small lose more to threads than they gain
+            errors[i] = _least_error(phi, R, sample.weight, held)
     return int(np.argmin(errors)), errors
 
 
