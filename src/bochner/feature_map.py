@@ -77,6 +77,18 @@ class FeatureMap:
         """A readable name for each column."""
         return self.projection.names()
 
+    @property
+    def input_columns(self) -> NDArray[np.intp] | None:
+        """The columns of X that the features are; None where they are something else."""
+        p = self.projection
+        if isinstance(p, ops.ColumnSet) or p.activation != "identity":
+            return None
+        return p.operator.index if isinstance(p.operator, ops.Columns) else None
+
+    def sparse(self, X: Any) -> Any:
+        """The features as CSR where rows are sparse and features columns of them, else None."""
+        return ops.sparse_columns(X, self.projection, self.weights)
+
     def __call__(self, X: Any) -> FloatArray:
         """The features of the rows, n x M, in the dtype of X."""
         return ops.features(X, self.projection, column_scale=self.weights)

@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import _wrap_data_with_container
+from sklearn.utils._set_output import _get_output_config, _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import statistics
@@ -18,6 +19,7 @@ from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
 from ..learners.scoring import Scoring
 from ..rows import Hook, RowSource, draw_sample
+from ..rows.optional import is_dask
 from ..rows.reduce import all_blocks
 from ..rows.sample import stacked
 from ..rows.threads import limited
@@ -83,12 +85,22 @@ class Transforms:
     def transform(self, X: Any) -> Any:
         """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask.
 
-        `set_output` applies to rows in memory.
+        Columns chosen from sparse rows stay sparse: CSR, and CSR blocks of a scan. `set_output`
+        applies to rows in memory, and makes a table of them.
         """
         check_is_fitted(self)
         with limited(settings.threads(self.n_jobs)):
-            Z = statistics.features(open_rows(self, X, reset=False), self.feature_map_)
+            if self._stays_sparse(X):
+                return self.feature_map_.sparse(self._rows(X))
+            blocks = is_streamed(X) and not is_dask(X)
+            source = open_rows(self, X, reset=False)
+            Z = statistics.features(source, self.feature_map_, sparse=blocks)
         return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
+
+    def _stays_sparse(self, X: Any) -> bool:
+        if not sparse.issparse(X) or self.feature_map_.input_columns is None:
+            return False
+        return bool(_get_output_config("transform", self)["dense"] == "default")
 
     def kernel(self, X: Any, Y: Any = None) -> Any:
         """The learned kernel between the rows of X and of Y (of X, where None): n x m.
@@ -108,9 +120,12 @@ class Transforms:
         return blocks[0] if len(blocks) == 1 else stacked(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A readable name for each column."""
+        """A readable name for each column; columns of X keep theirs."""
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
+        given = _check_feature_names_in(self, input_features)
+        columns = self.feature_map_.input_columns
+        if columns is not None and given is not None:
+            return np.asarray(given, dtype=object)[columns]
         return np.array(self.feature_map_.names, dtype=object)
 
     @property

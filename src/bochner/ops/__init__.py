@@ -7,6 +7,7 @@ Nothing is compiled, and numba is not even imported, before the first call.
 from .column_set import AnyColumns, ColumnSet
 from .explicit import Explicit
 from .gram import gram
+from .linear import sparse_columns
 from .mixed import Mixed
 from .moments import moments
 from .pool import blas_for, single_threaded_blas, usable_threads
@@ -38,5 +39,6 @@ __all__ = [
     "project",
     "pull",
     "single_threaded_blas",
+    "sparse_columns",
     "usable_threads",
 ]

@@ -7,7 +7,7 @@ less than half of the pass: by squared error, or by ``scoring=`` of the estimato
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 N_RADII = 8
 PENALTIES = (1e-6, 1e-4, 1e-2)
 LEAST_ROWS, MOST_ROWS = 1000, 10_000
+#: Taken for the rows of a stream that does not say how many it has.
+UNKNOWN = 100_000
+#: Multiplications that are no trouble: rare columns need more rows to be seen.
+FREE = 1e9
 
 #: From raw scores of the held-out rows to how wrong they are.
 Error: TypeAlias = Callable[[FloatArray], float]
@@ -41,11 +45,13 @@ def grid(N: int, D: int, order: float) -> FloatArray:
     return np.asarray(np.expm1(grown) / np.expm1(k1))
 
 
-def sample_rows(n: int | None, N: int, D: int, d: int) -> int:
-    """How many rows the judging may look at."""
-    if n is None:
-        return MOST_ROWS
-    affordable = n * (N / D) * (d + 8.0) / (4.0 * N_RADII * (d + D + 8.0))
+def sample_rows(n: int | None, N: int, D: int, d: int, columns: bool = False) -> int:
+    """How many rows the judging may look at; ``columns`` of X cost nothing to make."""
+    n = UNKNOWN if n is None else n
+    if columns:
+        affordable = (n * d + FREE) / (4.0 * N_RADII * D * D)
+    else:
+        affordable = n * (N / D) * (d + 8.0) / (4.0 * N_RADII * (d + D + 8.0))
     return int(min(MOST_ROWS, max(LEAST_ROWS, affordable)))
 
 
@@ -67,9 +73,18 @@ def choose(
     error = held_error(scoring, y, sample.weight, held)
     target = target if scoring is None else Target(scoring.task, None, False)
     R = target(Block(sample.X, y))
-    features = (make()(sample.X) for make in maps)
-    errors = np.array([_error(phi, R, sample.weight, held, error) for phi in features])
+    errors = np.empty(len(maps))
+    for i, make in enumerate(maps):
+        phi = _features(make(), sample.X)
+        with single_threaded_blas():  # factors this small lose more to threads than they gain
+            errors[i] = least_error(phi, R, sample.weight, held, error)
     return int(np.argmin(errors)), errors
+
+
+def _features(fm: FeatureMap, X: Any) -> Any:
+    """phi(X), sparse where it can be: a wide sparse family would not fit otherwise."""
+    sparse_features = fm.sparse(X)
+    return fm(X) if sparse_features is None else sparse_features
 
 
 def held_error(scoring: Scoring | None, y: Any, w: FloatArray, held: Any) -> Error | None:
@@ -79,30 +94,51 @@ def held_error(scoring: Scoring | None, y: Any, w: FloatArray, held: Any) -> Err
     return lambda raw: scoring.error(raw, y[held], w[held])
 
 
-def _error(phi: Any, R: FloatArray, w: FloatArray, held: Any, error: Error | None) -> float:
-    """The least held-out error over the penalties."""
-    phi = phi.toarray() if sparse.issparse(phi) else np.asarray(phi)
-    with single_threaded_blas():  # factorisations this small lose more to threads than they gain
-        return least_error(phi, R, w, held, error)
-
-
 def least_error(
-    phi: FloatArray, R: FloatArray, w: FloatArray, held: Any, error: Error | None = None
+    phi: Any, R: FloatArray, w: FloatArray, held: Any, error: Error | None = None
 ) -> float:
     """The least over the penalties: squared error relative to that of the mean, or ``error``."""
     learn = ~held
-    share = w[learn] / w[learn].sum()
-    mean, centre = (share.astype(phi.dtype) @ phi[learn]), share @ R[learn]
-    root = np.sqrt(share)[:, None].astype(phi.dtype)
-    F, Y = (phi[learn] - mean) * root, ((R[learn] - centre) * root).astype(phi.dtype)
-    G, b = (F.T @ F).astype(np.float64), (F.T @ Y).astype(np.float64)
-    scale = max(float(np.trace(G)), 1e-300)
-    G0, weight = phi[held] - mean, w[held, None]
-    base = float((weight * (R[held] - centre) ** 2).sum()) or 1.0
-    errors = []
+    share, weight = w[learn] / w[learn].sum(), w[held, None]
+    centre = share @ R[learn]
+    target = R[held] - centre
+    base = float((weight * target**2).sum()) or 1.0
+    found = ridge(phi[learn], phi[held], R[learn] - centre, share)
+    if error is not None:
+        return min(error(centre + f) for f in found)
+    return min(float((weight * (target - f) ** 2).sum()) / base for f in found)
+
+
+def ridge(P: Any, Q: Any, Y: FloatArray, share: FloatArray) -> Iterator[FloatArray]:
+    """Predictions for rows Q from rows P, of weights ``share`` that sum to one, by penalty.
+
+    The smaller of the two systems is solved: with as many columns as a wide sparse family has, the
+    other one would not fit into memory.
+    """
+    mean = share.astype(P.dtype) @ P
+    root = np.sqrt(share)[:, None].astype(P.dtype)
+    if P.shape[1] > P.shape[0]:
+        A, map_back = products(P, P, mean) * root * root.T, products(Q, P, mean) * root.T
+        b = Y * root
+    else:
+        F = (_dense(P) - mean) * root
+        A, map_back = F.T @ F, _dense(Q) - mean
+        b = F.T @ (Y * root).astype(P.dtype)
+    A, b = A.astype(np.float64), b.astype(np.float64)
+    scale = max(float(np.trace(A)), 1e-300)
     for penalty in PENALTIES:
-        factor = linalg.cho_factor(G + penalty * scale * np.eye(len(G)), check_finite=False)
-        raw = centre + G0 @ linalg.cho_solve(factor, b, check_finite=False)
-        squares = float((weight * (R[held] - raw) ** 2).sum()) / base
-        errors.append(squares if error is None else error(raw))
-    return min(errors)
+        factor = linalg.cho_factor(A + penalty * scale * np.eye(len(A)), check_finite=False)
+        yield map_back @ linalg.cho_solve(factor, b, check_finite=False)
+
+
+def products(A: Any, B: Any, mean: FloatArray) -> FloatArray:
+    """(A - mean)(B - mean)', without centred copies of sparse rows."""
+    if not sparse.issparse(A):
+        return np.asarray((A - mean) @ (B - mean).T)
+    m = mean.astype(np.float64)
+    inner = (A @ B.T).toarray().astype(np.float64)
+    return np.asarray(inner - (A @ m)[:, None] - (B @ m)[None, :] + m @ m)
+
+
+def _dense(phi: Any) -> FloatArray:
+    return np.asarray(phi.toarray() if sparse.issparse(phi) else phi)
