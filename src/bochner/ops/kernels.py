@@ -227,15 +227,6 @@ def add_at(total: FloatArray, row: int, column: int, part: FloatArray) -> None:
 
 
 @compiled
-def add_upper(total: FloatArray, row: int, column: int, part: FloatArray) -> None:
-    """As `add_at`, on and above the diagonal of part only."""
-    n, width = part.shape
-    for i in range(n):
-        for j in range(i, width):
-            total[row + i, column + j] += part[i, j]
-
-
-@compiled
 def sparse_forms(
     data: FloatArray, indices: Any, indptr: Any, start: int, Wt: FloatArray, Z: FloatArray
 ) -> None:
