@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...feature_map import FeatureMap
-from ...ops import FloatArray, single_threaded_blas
+from ...ops import FloatArray, pool
 from ...rows import Block, RowSample
 from ..held_out import unmarked
 from ..label_kernel import Target
@@ -57,16 +57,18 @@ def choose(
     if held.all() or not held.any():
         return 0, np.full(len(maps), np.nan)
     R = target(Block(sample.X, y))
-    features = (make()(sample.X) for make in maps)
-    errors = np.array([_error(phi, R, sample.weight, held) for phi in features])
+
+    def judge(make: Callable[[], FeatureMap]) -> float:
+        return _error(make()(sample.X), R, sample.weight, held)
+
+    errors = np.array(pool.run(judge, maps))  # factorisations this small would waste threads
     return int(np.argmin(errors)), errors
 
 
 def _error(phi: Any, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
     """The least held-out squared error over the penalties, relative to that of the mean."""
     phi = phi.toarray() if sparse.issparse(phi) else np.asarray(phi)
-    with single_threaded_blas():  # factorisations this small lose more to threads than they gain
-        return _least_error(phi, R, w, held)
+    return _least_error(phi, R, w, held)
 
 
 def _least_error(phi: FloatArray, R: FloatArray, w: FloatArray, held: FloatArray) -> float:
