@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from typing import Any
 
 PAUSE = 0.3
-#: Share of all processors that others may take during a block; seconds to wait for that, in all.
-QUIET, PATIENCE = 0.05, 90.0
+#: Share of all processors that others may take during a block.
+QUIET = 0.05
+#: Seconds of measuring again that a run of a suite may take.
+_patience = {"left": 90.0}
 
 
 def seconds(call: Callable[[], Any]) -> float:
@@ -31,26 +33,26 @@ def alternate(
 ) -> dict[str, float]:
     """Median seconds of each contestant over ``blocks`` rounds of ``repeats`` calls."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    until = time.perf_counter() + PATIENCE
     for _ in range(blocks):
         for name, call in contestants.items():
-            times[name] += quiet_block(call, repeats, until)
+            times[name] += quiet_block(call, repeats)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def quiet_block(call: Callable[[], Any], repeats: int, until: float) -> list[float]:
-    """Seconds of ``repeats`` calls with the machine to themselves, if that happens ``until`` then.
+def quiet_block(call: Callable[[], Any], repeats: int) -> list[float]:
+    """Seconds of ``repeats`` calls with the machine to themselves, if that happens soon.
 
     The system counts in ticks of 10 ms; two of them are nobody's.
     """
     attempts: list[tuple[float, list[float]]] = []
-    while not attempts or (attempts[-1][0] > QUIET and time.perf_counter() < until):
+    while not attempts or (attempts[-1][0] > QUIET and _patience["left"] > 0):
         time.sleep(PAUSE)
         call()
         start, before = time.perf_counter(), _time_of_others()
         values = [seconds(call) for _ in range(repeats)]
-        theirs = _time_of_others() - before - 0.02
-        attempts.append((theirs / (time.perf_counter() - start), values))
+        wall = time.perf_counter() - start
+        _patience["left"] -= wall if attempts else 0.0
+        attempts.append(((_time_of_others() - before - 0.02) / wall, values))
     return min(attempts, key=lambda attempt: attempt[0])[1]
 
 
