@@ -6,7 +6,7 @@ Nothing is compiled, and numba is not even imported, before the first call.
 
 from .column_set import AnyColumns, ColumnSet
 from .explicit import Explicit
-from .gram import gram
+from .gram import gram, gram_and_project
 from .linear import sparse_columns
 from .mixed import Mixed
 from .moments import moments
@@ -34,6 +34,7 @@ __all__ = [
     "first_call_seconds",
     "fold",
     "gram",
+    "gram_and_project",
     "map_rows",
     "moments",
     "project",

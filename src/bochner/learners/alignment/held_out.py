@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ...feature_map import FeatureMap
-from ...ops import FloatArray, single_threaded_blas
+from ...ops import FloatArray, pool
 from ...rows import Block, RowSample
 from ..held_out import unmarked
 from ..label_kernel import Target
@@ -73,12 +73,15 @@ def choose(
     error = held_error(scoring, y, sample.weight, held)
     target = target if scoring is None else Target(scoring.task, None, False)
     R = target(Block(sample.X, y))
-    errors = np.empty(len(maps))
-    for i, make in enumerate(maps):
-        phi = _features(make(), sample.X)
-        with single_threaded_blas():  # factors this small lose more to threads than they gain
-            errors[i] = least_error(phi, R, sample.weight, held, error)
-    return int(np.argmin(errors)), errors
+
+    def judge(make: Callable[[], FeatureMap]) -> float:
+        return least_error(_features(make(), sample.X), R, sample.weight, held, error)
+
+    if scoring is None:
+        errors = pool.run(judge, maps)  # factorisations this small would waste threads
+    else:
+        errors = [judge(make) for make in maps]  # a caller's function is called from one thread
+    return int(np.argmin(errors)), np.array(errors)
 
 
 def _features(fm: FeatureMap, X: Any) -> Any:
