@@ -77,10 +77,8 @@ def choose(
     def judge(make: Callable[[], FeatureMap]) -> float:
         return least_error(_features(make(), sample.X), R, sample.weight, held, error)
 
-    if scoring is None:
-        errors = pool.run(judge, maps)  # factorisations this small would waste threads
-    else:
-        errors = [judge(make) for make in maps]  # a caller's function is called from one thread
+    # side by side, as factorisations this small would waste threads; a caller's function is not
+    errors = pool.run(judge, maps) if scoring is None else [judge(make) for make in maps]
     return int(np.argmin(errors)), np.array(errors)
 
 
