@@ -11,6 +11,7 @@ from scipy import sparse
 from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan
 from bochner.families import Gaussian, Laplace, Linear
 from bochner.learners import Alignment
+from bochner.linear import Ridge
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -190,3 +191,18 @@ def test_amounts_whose_squares_overflow():
 
 def test_a_choice_without_held_out_rows():
     refused(KernelRegressor, X, "hold out a larger share", cv=1e-9)
+
+
+@each
+def test_an_intercept_is_there_or_not(kind):
+    if kind is not LearnedFeatures:
+        refused(kind, X, "give True or False", head=Ridge(fit_intercept="no"))
+
+
+def test_coefficients_of_a_map_have_a_row_for_each_column():
+    fm = LearnedFeatures(n_components=8, random_state=0).fit(X).feature_map_
+    for T in (np.ones((3, 2)), np.ones(7), np.ones((8, 1, 1))):
+        with pytest.raises(ValueError, match=r"expected \(8, C\)"):
+            fm.map_rows(X, T)
+        with pytest.raises(ValueError, match=r"expected \(8, C\)"):
+            fm.pull(X, np.ones((N, 2)), T)

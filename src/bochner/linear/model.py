@@ -93,6 +93,13 @@ class _Decide:
         return self.model.decision(self.fm, block.X)
 
 
+def check_intercept(head: Any) -> None:
+    """Refuse a ``fit_intercept`` that is neither True nor False."""
+    if not isinstance(head.fit_intercept, bool | np.bool_):
+        name = type(head).__name__
+        raise ValueError(f"{name}(fit_intercept={head.fit_intercept!r}): give True or False.")
+
+
 def sigmoid(z: FloatArray) -> FloatArray:
     """1 / (1 + exp(-z)), without overflow at either end."""
     small = np.exp(-np.abs(z))
