@@ -172,7 +172,7 @@ def plan(
     named = [t for t in targets if t is not None]
     refuse_unknown(named, table.names, "target", where)
     refuse_unknown([] if weight is None else [weight], table.names, "weight", where)
-    refuse_unknown(columns or [], table.names, "column", where)
+    refuse_unknown(_checked_columns(columns) or [], table.names, "column", where)
     taken = {*named, weight} - {None}
     features = [n for n in (table.names if columns is None else columns) if n not in taken]
     if not features:
@@ -190,6 +190,15 @@ def plan(
         weight=weight,
         pruned=columns is not None,
     )
+
+
+def _checked_columns(columns: Any) -> Sequence[Hashable] | None:
+    """The features asked for: a list of names, each of them once."""
+    if isinstance(columns, str | bytes):
+        raise TypeError(f"columns={columns!r} is one name; expected a list: columns=[{columns!r}].")
+    if columns is not None and len(set(columns)) < len(columns):
+        raise ValueError(f"columns={columns!r} names a column more than once; give each once.")
+    return columns
 
 
 def kind_of_strings(values: Sequence[Any]) -> str:
