@@ -14,7 +14,7 @@ from ..certificates import Certificate, held_out_error
 from ..certificates.conformal import threshold
 from ..feature_map import FeatureMap
 from ..learners.base import Task
-from ..linear import Head, Logistic, Ridge, as_head, probabilities
+from ..linear import Head, Logistic, Ridge, probabilities
 from ..linear.model import squeezed
 from ..rows import RowSource, draw_sample
 from ..rows.block import is_sparse
@@ -228,9 +228,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             raise ValueError(f"a classifier needs at least two classes, got {known!r}.")
         self.classes_ = known
 
-    def _head(self) -> Head:
-        auto = isinstance(self.head, str) and self.head == "auto"
-        return Logistic(alpha=AUTO_ALPHA) if auto else as_head(self.head)
+    def _auto_head(self) -> Head:
+        return Logistic(alpha=AUTO_ALPHA)
 
     def _scaled(self, head: Head, rows: RowSource, feature_map: FeatureMap) -> Head:
         """A penalty means the same for features of any size, such as columns of X themselves."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils._set_output import _get_output_config, _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -35,6 +35,7 @@ from .certify import (
 )
 from .holding import Holding, holding
 from .inputs import is_streamed, open_rows
+from .words import TakesWords
 
 
 def learn_features(
@@ -133,7 +134,7 @@ class Transforms:
         return self.feature_map_.n_features
 
 
-class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
+class LearnedFeatures(Transforms, Certified, TransformerMixin, TakesWords):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificates import Certificate
-from ..families import Gaussian, as_family
+from ..families import Family, Gaussian, as_family
 from ..feature_map import FeatureMap
 from ..learners import as_learner
 from ..learners.base import Task
 from ..learners.scoring import Scoring
-from ..linear import Head, LinearModel, Logistic, Ridge
+from ..linear import Head, LinearModel, Logistic, Ridge, as_head
 from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
 from ..rows.adapt import refuse_frame
@@ -39,12 +39,13 @@ from .holding import Holding
 from .inputs import open_rows
 from .penalty import held_out_choice
 from .targets import with_signs
+from .words import TakesWords
 
 #: The key of the rows held out for alpha, where ``cv=`` is a share.
 ALPHA_KEY = 0x2545F491
 
 
-class KernelModel(Certified, BaseEstimator):
+class KernelModel(Certified, TakesWords):
     """What the classifier and the regressor share: opening rows, fitting, and raw scores."""
 
     family: Any
@@ -80,8 +81,22 @@ class KernelModel(Certified, BaseEstimator):
         else:
             self.treatment_.check(source.schema)
 
+    def _words(self) -> Mapping[str, Callable[[str], Any]]:
+        own = {"family": self._family_of, "head": self._head_of}
+        return {**super()._words(), **own}
+
+    def _family_of(self, word: str) -> Family:
+        return Resolved(self).family if word == "auto" else as_family(word)
+
+    def _head_of(self, word: str) -> Head:
+        return self._auto_head() if word == "auto" else as_head(word)
+
     def _head(self) -> Head:
-        """The head asked for; "auto" is the estimator's own choice."""
+        """The head asked for."""
+        return self._head_of(self.head) if isinstance(self.head, str) else as_head(self.head)
+
+    def _auto_head(self) -> Head:
+        """What "auto" means: the estimator's own choice."""
         raise NotImplementedError
 
     def _fit_source(self, parts: Parts, task: Task) -> None:

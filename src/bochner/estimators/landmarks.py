@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array
 
 from ..certificates import Certificate, fixed_landmarks, landmark
@@ -37,11 +37,12 @@ from .certify import BANDWIDTH, DELTA, DISTINCT, Certified, Parts, set_aside, sh
 from .features import Transforms
 from .holding import holding
 from .inputs import is_streamed, open_rows
+from .words import TakesWords
 
 AMOUNTS = "the similarity of amounts is scaled by the mean and deviation of these rows"
 
 
-class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
+class LandmarkFeatures(Transforms, Certified, TransformerMixin, TakesWords):
     """A column for each landmark: how alike a row is to it, learned from the labels.
 
     Column l is sum_k Q_lk cos(w_lk.(x - x_l)), with K frequencies of its own and the weights of

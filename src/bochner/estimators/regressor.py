@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ..certificates import Certificate, residual_tolerance
 from ..certificates.conformal import threshold
 from ..learners.base import Task
-from ..linear import Head, Ridge, as_head
+from ..linear import Head, Ridge
 from ..linear.model import squeezed
 from ..rows import RowSource
 from . import predictors, settings, targets
@@ -156,9 +156,11 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.n_outputs_, self._vector = max(1, width), width == 0
         return source.mapped(targets.CheckNumbers(), source.schema)
 
+    def _auto_head(self) -> Head:
+        return Ridge(alpha="auto")
+
     def _head(self) -> Head:
-        auto = isinstance(self.head, str) and self.head == "auto"
-        head = Ridge(alpha="auto") if auto else as_head(self.head)
+        head = super()._head()
         if not isinstance(head, Ridge):
             raise ValueError(
                 f"KernelRegressor(head={self.head!r}): that head is for classes; use head='ridge', "
