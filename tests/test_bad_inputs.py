@@ -80,6 +80,7 @@ def test_float32_rows_whose_squares_overflow():
         ({"family": Gaussian(form="pair"), "n_components": 7}, "Ask for 6 or 8"),
         ({"learner": "unifrom"}, "Did you mean 'uniform'"),
         ({"device": "cuda"}, "device=None"),
+        ({"verbose": -1}, "0, 1 or 2"),
         ({"n_jobs": 0}, "other than 0"),
         ({"random_state": -1}, "must not be negative"),
         ({"verbose": "yes"}, "0, 1 or 2"),
