@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ...feature_map import FeatureMap
 from ...linear.design import FEATURE_BYTES
@@ -302,9 +303,10 @@ def scan_all(ledger: Ledger, candidates: FeatureMap, r: FloatArray) -> FloatArra
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """phi of a block."""
+    """phi of a block, dense."""
 
     fm: FeatureMap
 
     def __call__(self, block: Any) -> NDArray[Any]:
-        return np.asarray(self.fm(block.X))
+        phi: Any = self.fm(block.X)
+        return np.asarray(phi.toarray() if sparse.issparse(phi) else phi)
