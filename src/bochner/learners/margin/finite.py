@@ -31,8 +31,9 @@ from .ledger import Collect, Ledger
 from .mixtures import Mixtures
 from .products import Held, Products, Streamed, centred, summed
 
-#: Groups that join in the first round; later at most half as many as are in play.
-FIRST = 32
+#: Groups that join in the first round; later at most half as many as are in play. Of a ball all
+#: in the best response join at first, and so many at least.
+FIRST, BALL_FIRST = 32, 128
 #: Steps in one play, and in one of a ball: there a scan after so many shows who is missing.
 STEPS, BALL_STEPS = 5000, 500
 #: The share of the gap over all columns that may be left among those in play.
@@ -174,7 +175,7 @@ class _Table:
         self.inner = INNER if joined else 0.5 * self.inner
         columns, mixtures = self.columns, self._local()
         if isinstance(mixtures, Ball) and not np.any(self.u):
-            self._answer(mixtures)
+            self._begin(mixtures)
         target = self.inner * max(left, gap * self.upper)
         if joined or self.live is None:
             u, a, q = self._start()
@@ -212,10 +213,13 @@ class _Table:
             return Streamed.of(self.ledger, self.candidates.take(self.columns))
         return Held(self.phi)
 
-    def _answer(self, ball: Ball) -> None:
-        """Begin at the best response to the weights of the rows, in the units of both players."""
+    def _begin(self, ball: Ball) -> None:
+        """Begin with even weights (which every ball has), in the units of both players.
+
+        The best response to the first weights of the rows would put too much on too few.
+        """
         S = self.S[self.columns]
-        self.q = ball.response(ball.potential(S))
+        self.q = np.full(len(S), 1.0 / len(S))
         u = (S.T * self.q).T
         found = self.game.upper(self._products().scores(u), ball.squares(u, self.q))
         size = float(np.linalg.norm(found.scale * u))
@@ -236,7 +240,7 @@ class _Table:
         if isinstance(self.mixtures, Ball):
             support = np.flatnonzero(self.mixtures.response(v))
             if not len(self.groups):
-                return support[np.argsort(-v[support], kind="stable")]
+                return np.argsort(-v, kind="stable")[: max(len(support), BALL_FIRST)]
             most = max(most, len(support))
             bar = self.mixtures.among(self.groups).threshold(v[self.groups])
         else:

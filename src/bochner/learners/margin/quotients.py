@@ -9,7 +9,9 @@ A solution has one equation a column, in which the right side falls and the left
 1. Without the ball (lambda = 0) it is p = [|z| / r - t]_+ with r from one sort. Where that is
    inside the ball it is the solution.
 2. Else (mu, lambda) maximise the dual function, which is concave, smooth and of two variables:
-   Newton steps with a line search, each with the derivatives of p that the equation implies.
+   Newton steps with a line search, each with the derivatives of p that the equation implies. Where
+   these end early (few columns free, t and rho at their largest) both are found by brackets: mu
+   is between the least and the largest z^2 / (1 + t)^2, whatever lambda.
 3. mu counts from p = 1 on, not from 0, so that balls of a small radius (p close to 1, lambda large)
    lose no digits. p <= n, which any p of mean one is, bounds the search.
 """
@@ -22,10 +24,13 @@ import numpy as np
 
 from ...ops import FloatArray
 from ..alignment.dense import excess
+from ..alignment.root import Bracket, find_root
 
 _NEWTON, _INNER, _HALVINGS = 60, 60, 40
 #: How exactly both constraints hold: relative to 1, and to rho.
 _EXACT = 1e-11
+#: What rounding may add to the divergence of weights on the border, as when rho is the simplex.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +51,12 @@ def least_quotients(
         return Found(np.ones(n))
     sizes = np.abs(z) / size
     p = without_ball(sizes, t)
-    if float(np.mean(excess(p - 1.0, k))) <= rho:
-        return Found(p)
+    if float(np.mean(excess(p - 1.0, k))) <= rho * (1.0 + _ROUNDING):
+        return Found(feasible(p, rho, k))
     problem = _Quotients(sizes**2, t, rho, k)
-    found = problem.solved(start if start is not None and start.lam > 0.0 else problem.guess())
+    found = problem.newton(start if start is not None and start.lam > 0.0 else problem.guess())
+    if found is None:
+        found = problem.bracketed()
     return Found(feasible(found.p, rho, k), found.mu, found.lam)
 
 
@@ -91,19 +98,48 @@ class _Quotients:
         mean = float(self.z2.mean())
         return Found(np.ones(len(self.z2)), mean / (1.0 + self.t) ** 2, mean)
 
-    def solved(self, now: Found) -> Found:
-        """Newton's method on the dual function."""
+    def newton(self, now: Found) -> Found | None:
+        """Newton's method on the dual function; None where it does not get there."""
         now = Found(self.densities(now.mu, now.lam, now.p), now.mu, now.lam)
         for _ in range(_NEWTON):
             over = excess(now.p - 1.0, self.k)
             slope = np.array([np.mean(now.p - 1.0), float(np.mean(over) - self.rho) / self.k])
             if abs(slope[0]) <= _EXACT and abs(slope[1]) <= _EXACT * self.rho:
-                break
+                return now
             better = self._better(now, slope, self._direction(now, slope))
-            if better is None:  # all digits are used up
+            if better is None:
                 break
             now = better
-        return now
+        return None
+
+    def bracketed(self) -> Found:
+        """The root in lambda, for each of which mu is a root: sure, and slower."""
+        ends = np.sort(self.z2[[np.argmin(self.z2), np.argmax(self.z2)]]) / (1.0 + self.t) ** 2
+        even = np.ones(len(self.z2))
+
+        def at(log_lam: float) -> Found:
+            lam = float(np.exp(log_lam))
+
+            def over(mu: float) -> float:
+                return float(np.mean(self.densities(mu, lam, even))) - 1.0
+
+            low, high = float(ends[0]), float(ends[1])
+            mu = find_root(over, Bracket(low, over(low), high, over(high))).root
+            return Found(self.densities(mu, lam, even), mu, lam)
+
+        def wide(log_lam: float) -> float:
+            p = at(log_lam).p
+            return float(np.mean(excess(p / p.mean() - 1.0, self.k))) / self.rho - 1.0
+
+        low = high = float(np.log(ends.mean()))
+        at_low = at_high = wide(low)
+        while at_low < 0.0 and low > -300.0:
+            high, at_high, low = low, at_low, low - 3.0
+            at_low = wide(low)
+        while at_high > 0.0 and high < 300.0:
+            low, at_low, high = high, at_high, high + 3.0
+            at_high = wide(high)
+        return at(find_root(wide, Bracket(low, at_low, high, at_high), _EXACT).root)
 
     def _direction(self, now: Found, slope: FloatArray) -> FloatArray:
         free = (now.p > 0.0) & (now.p < len(now.p))
@@ -113,9 +149,10 @@ class _Quotients:
         rises += now.lam * (self.k - 1.0) * p ** (self.k - 2.0)
         c = 1.0 / (len(now.p) * rises)
         H = np.array([[c.sum(), c @ e], [c @ e, c @ e**2]])
-        unit = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+        unit = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-200))
         H = H * unit[:, None] * unit + 1e-13 * np.eye(2)
-        return np.asarray(unit * np.linalg.solve(H, unit * slope))
+        step = unit * np.linalg.solve(H, unit * slope)
+        return np.asarray(np.where(np.isfinite(step), step, 0.0))
 
     def _better(self, now: Found, slope: FloatArray, step: FloatArray) -> Found | None:
         """The point along the direction that raises the dual function enough."""
@@ -150,8 +187,8 @@ class _Quotients:
                 new = p - value / (2.0 * z2 * inverse**3 + (k - 1.0) * bent / p)
             new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
             new[none] = 0.0
-            moved = float(np.abs(new - p).max())
+            moved = float((np.abs(new - p) / (1.0 + new)).max())
             p = new
-            if moved <= 1e-13:
+            if moved <= 1e-14:
                 break
         return p
