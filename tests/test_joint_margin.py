@@ -187,6 +187,19 @@ def test_radius_one_is_the_game_over_the_simplex():
         assert one.gap <= 1e-4
 
 
+@pytest.mark.parametrize("radius", [0.1, 1.0])
+def test_columns_join_as_they_are_needed(radius):
+    ledger, Y, fm, _ = problem(n=60, N=400)
+    game = game_of(Y, ledger.weight, 5.0)
+    found = finite.equilibrium(ledger, game, fm, gap=0.003, ball=Ball(400, rho_of(radius, 400, 2)))
+    assert found.status == "certified"
+    columns = [scan.n_columns for scan in found.scans]
+    assert 0 == columns[0] < columns[1] < columns[-1] < 400
+    assert np.all(np.diff(columns) >= 0)
+    for name, sign in (("lower", 1), ("upper", -1)):
+        assert np.all(sign * np.diff([getattr(scan, name) for scan in found.scans]) >= 0)
+
+
 def test_products_less_the_means():
     ledger, _, fm, X = problem(n=30, N=8)
     w = ledger.weight

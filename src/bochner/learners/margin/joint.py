@@ -73,8 +73,9 @@ class JointMargin(Learner):
         value  <=  J(q)  <=  upper
         upper = sum_m u_m^2 / (2 q_m) + C sum_i w_i [1 - y_i (u'phi(x_i) + b)]_+
 
-    with J(q) the maximum over a: q is suboptimal by at most upper - lower, measured, whatever path
-    led there. (P for a mixture of rows and classes as below.)
+    with J(q) the maximum over a: q is suboptimal by at most upper - lower, whatever path led there.
+    Both are measured, in the precision of the rows. Theorem 2 of the paper is about all q in P at
+    once, and so about this one, too (`certificates.margin_risk` with the "rho" of the statistics).
 
     **Departures from the paper.** Rows have weights w (one of weight 2 is the row twice). The
     kernel is sum_m q_m phi_m phi_m' with weights that sum to one, as printed; a family scales its
@@ -155,8 +156,8 @@ class JointMargin(Learner):
         q, last = found.weights, found.scans[-1]
         spread = excess(len(q) * q - 1.0, ball.order)
         stats: dict[str, Any] = {
-            "gap": found.gap,
-            "lower": found.values.lower,
+            "gap": float(found.gap),
+            "lower": float(found.values.lower),
             "upper": float(found.values.upper),
             "rounds": len(found.scans),
             "steps": last.steps,
