@@ -1,4 +1,4 @@
-"""The proximal step of a divergence ball: optimal by the exact solver of problem (4), in the ball."""
+"""The proximal step of a divergence ball: optimal, by the exact solver of problem (4)."""
 
 from __future__ import annotations
 
