@@ -5,7 +5,7 @@ from .base import Learner, Needs, Selection, as_learner, check_needs
 from .chain import Chain
 from .energy import Energy
 from .greedy import Greedy
-from .margin import MarginSearch
+from .margin import JointMargin, MarginSearch
 from .pseudo_posterior import PseudoPosterior
 from .uniform import Uniform
 
@@ -14,6 +14,7 @@ __all__ = [
     "Chain",
     "Energy",
     "Greedy",
+    "JointMargin",
     "Learner",
     "MarginSearch",
     "Needs",

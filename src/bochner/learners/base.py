@@ -176,7 +176,7 @@ def as_learner(learner: Any) -> Learner:
     from .alignment import Alignment
     from .energy import Energy
     from .greedy import Greedy
-    from .margin import MarginSearch
+    from .margin import JointMargin, MarginSearch
     from .pseudo_posterior import PseudoPosterior
     from .uniform import Uniform
 
@@ -185,6 +185,7 @@ def as_learner(learner: Any) -> Learner:
         "alignment": Alignment,
         "energy": Energy,
         "greedy": Greedy,
+        "joint_margin": JointMargin,
         "margin_search": MarginSearch,
         "pseudo_posterior": PseudoPosterior,
     }

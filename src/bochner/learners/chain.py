@@ -25,7 +25,7 @@ class Chain(Learner):
     ----------
     learners : sequence of Learner or str
         All but the first have to be able to choose among given columns (`Alignment`, `Energy`,
-        `Greedy`). Settings of the i-th are reached as ``i__name``.
+        `Greedy`, `JointMargin`). Settings of the i-th are reached as ``i__name``.
 
     Notes
     -----

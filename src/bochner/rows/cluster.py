@@ -205,7 +205,7 @@ class StateSlice:
 
     def attached(self, blocks: Iterator[Block]) -> Iterator[Block]:
         for block in blocks:
-            state = np.full(block.n_rows, self.fill)
+            state = np.full((block.n_rows, *self.values.shape[1:]), self.fill)
             known = self.values[block.offset : block.offset + block.n_rows]
             state[: len(known)] = known
             yield block.replace(state=state)

@@ -1,7 +1,8 @@
-"""Searching for features: the no-regret margin game (Bullins, Zhang & Zhang 2018)."""
+"""Margin games: features searched (Bullins et al. 2018), or weighed (Sinha & Duchi 2016, (9))."""
 
 from .dual_set import project_dual
+from .joint import JointMargin
 from .learner import MarginSearch
 from .path import Path, Round
 
-__all__ = ["MarginSearch", "Path", "Round", "project_dual"]
+__all__ = ["JointMargin", "MarginSearch", "Path", "Round", "project_dual"]

@@ -17,16 +17,26 @@ regret gives O(1/sqrt k). Here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from ...ops import FloatArray, single_threaded_blas
+from .balls import Ball
 from .games import Game
 from .mixtures import Mixtures
+from .products import Held, Products
+
+#: What the kernel player may choose among.
+Choices: TypeAlias = "Mixtures | Ball"
 
 #: Steps between two measurements of the gap.
 MEASURED = 20
+#: The measure where the coefficients say it already.
+IMPLIED: FloatArray = np.zeros(0)
 #: A gap this much smaller than at the last restart is enough; after so long a part of all steps,
 #: any progress is.
 ENOUGH, LONG = 0.3, 0.4
@@ -34,18 +44,28 @@ ENOUGH, LONG = 0.3, 0.4
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where both players stand: u and a, with f = phi u and S = sum_i w_i r_i phi(x_i)."""
+    """Where both players stand: u and a, with f = phi u and S = sum_i w_i r_i phi(x_i).
+
+    q is the measure that goes with u, where it is chosen beside it (`balls`).
+    """
 
     u: FloatArray
     f: FloatArray
     a: FloatArray
     S: FloatArray
+    q: FloatArray = field(default_factory=lambda: IMPLIED)
 
     def __add__(self, other: Point) -> Point:
-        return Point(self.u + other.u, self.f + other.f, self.a + other.a, self.S + other.S)
+        return Point(
+            self.u + other.u,
+            self.f + other.f,
+            self.a + other.a,
+            self.S + other.S,
+            self.q + other.q,
+        )
 
     def over(self, k: int) -> Point:
-        return Point(self.u / k, self.f / k, self.a / k, self.S / k)
+        return Point(self.u / k, self.f / k, self.a / k, self.S / k, self.q / k)
 
 
 @dataclass(frozen=True)
@@ -60,10 +80,10 @@ class Values:
         return self.upper - self.lower
 
 
-def values(game: Game, mixtures: Mixtures, at: Point) -> Values:
+def values(game: Game, mixtures: Choices, at: Point) -> Values:
     """Both values at one point."""
-    upper = game.upper(at.f, mixtures.norm(at.u) ** 2).value
-    top = float(mixtures.potential(at.S).max(initial=0.0))
+    upper = game.upper(at.f, mixtures.squares(at.u, at.q)).value
+    top = mixtures.largest(mixtures.potential(at.S))
     return Values(game.lower(at.a, top), upper)
 
 
@@ -80,45 +100,33 @@ class Solved:
 
 def solve(
     game: Game,
-    phi: FloatArray,
-    mixtures: Mixtures,
+    phi: FloatArray | Products,
+    mixtures: Choices,
     u: FloatArray,
     a: FloatArray,
     target: float,
     *,
+    q: FloatArray = IMPLIED,
     balance: float = 1.0,
     steps: int = 5000,
+    stop: Callable[[Values, int], bool] | None = None,
 ) -> Solved:
-    """Play on columns in memory until the gap is at most ``target`` (or steps are used up)."""
-    with single_threaded_blas():  # products with one vector: bound by memory, not by arithmetic
-        play = _Play(game, phi, mixtures, _point(game, phi, u, a), balance)
-        for step in range(1, steps + 1):
-            play.step()
-            if step % MEASURED == 0 or step == steps:
-                play.measure(step)
-                if play.best.gap <= target:
-                    break
-    return Solved(play.leader, play.weights, play.best, step, play.balance)
+    """Play until the gap is at most ``target`` (or steps are used up, or ``stop`` says so)."""
+    play = Dynamics.begin(game, phi, mixtures, u, a, q, balance)
+    return play.run(target, steps, stop)
 
 
-def _point(game: Game, phi: FloatArray, u: FloatArray, a: FloatArray) -> Point:
-    return Point(u, _scores(phi, u), a, _sums(game, phi, a))
+def _point(
+    game: Game, phi: Products, u: FloatArray, a: FloatArray, q: FloatArray = IMPLIED
+) -> Point:
+    return Point(u, phi.scores(u), a, phi.sums(game.coefficients(a), game.weight), q)
 
 
-def _scores(phi: FloatArray, u: FloatArray) -> FloatArray:
-    return np.asarray(phi @ u.astype(phi.dtype), dtype=np.float64)
-
-
-def _sums(game: Game, phi: FloatArray, a: FloatArray) -> FloatArray:
-    r = game.weight * game.coefficients(a)
-    return np.asarray(phi.T @ r.astype(phi.dtype), dtype=np.float64)
-
-
-class _Play:
-    """One run of the dynamics."""
+class Dynamics:
+    """One run of the dynamics, which may go on."""
 
     def __init__(
-        self, game: Game, phi: FloatArray, mixtures: Mixtures, start: Point, balance: float
+        self, game: Game, phi: Products, mixtures: Choices, start: Point, balance: float
     ) -> None:
         self.game, self.phi, self.mixtures = game, phi, mixtures
         self.size = largest_singular_value(phi, game.weight)
@@ -127,6 +135,40 @@ class _Play:
         self.ahead = start.f
         self.total, self.count, self.begun = start.over(1), 0, 0
         self.best = self.at_restart = values(game, mixtures, start)
+        self.steps = 0
+
+    @classmethod
+    def begin(
+        cls,
+        game: Game,
+        phi: FloatArray | Products,
+        mixtures: Choices,
+        u: FloatArray,
+        a: FloatArray,
+        q: FloatArray = IMPLIED,
+        balance: float = 1.0,
+    ) -> Dynamics:
+        """From coefficients u (with the measure q) and weights a."""
+        columns = phi if isinstance(phi, Products) else Held(phi)
+        return cls(game, columns, mixtures, _point(game, columns, u, a, q), balance)
+
+    def run(
+        self, target: float, steps: int, stop: Callable[[Values, int], bool] | None = None
+    ) -> Solved:
+        """So many steps at most; fewer where the gap or ``stop`` says so."""
+        end, before = self.steps + steps, self.steps
+        # in memory a product with one vector is bound by memory, not by arithmetic
+        with single_threaded_blas() if isinstance(self.phi, Held) else nullcontext():
+            while self.steps < end:
+                self.step()
+                self.steps += 1
+                if self.steps % MEASURED == 0 or self.steps == end:
+                    self.measure(self.steps)
+                    done = self.best.gap <= target
+                    if done or (stop is not None and stop(self.best, self.steps - before)):
+                        break
+        taken = self.steps - before
+        return Solved(self.leader, self.weights, self.best, taken, self.balance)
 
     def step(self) -> None:
         sigma, tau = self.balance / self.size, 1.0 / (self.balance * self.size)
@@ -134,11 +176,11 @@ class _Play:
         if game.concavity > 0.0:  # the proximal step of -|a|^2 / (2C), written with its gradient
             sigma = sigma / (1.0 + sigma / game.C)
         a = game.project(now.a + sigma * game.gradient(now.a, self.ahead))
-        S = _sums(game, self.phi, a)
-        u = self.mixtures.prox(now.u + tau * S, tau)
-        f = _scores(self.phi, u)
+        S = self.phi.sums(game.coefficients(a), game.weight)
+        u, q = self.mixtures.step(now.u + tau * S, tau)
+        f = self.phi.scores(u)
         self.ahead = 2.0 * f - now.f
-        self.now = Point(u, f, a, S)
+        self.now = Point(u, f, a, S, q)
         self.total = self.now if self.count == 0 else self.total + self.now
         self.count += 1
 
@@ -172,14 +214,17 @@ class _Play:
         self.begun, self.at_restart = step, value
 
 
-def largest_singular_value(phi: FloatArray, weight: FloatArray, rounds: int = 30) -> float:
+def largest_singular_value(
+    phi: FloatArray | Products, weight: FloatArray, rounds: int = 30
+) -> float:
     """|sqrt(w) phi|, and a little more for what the power iteration on phi' w phi may lack."""
-    x = np.ones(phi.shape[1]) + np.arange(phi.shape[1]) % 7 / 7.0  # no column is orthogonal to it
+    columns = phi if isinstance(phi, Products) else Held(phi)
+    M = columns.n_columns
+    x = np.ones(M) + np.arange(M) % 7 / 7.0  # no column is orthogonal to it
     before = 0.0
     for _ in range(rounds):
         x /= max(float(np.linalg.norm(x)), 1e-300)
-        r = weight * _scores(phi, x)
-        x = np.asarray(phi.T @ r.astype(phi.dtype), dtype=np.float64)
+        x = columns.sums(columns.scores(x), weight)
         size = float(np.linalg.norm(x))
         if size <= before * (1.0 + 1e-2):
             break

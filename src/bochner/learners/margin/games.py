@@ -44,8 +44,8 @@ class Upper:
     """P(s, b) and where it was found; ``margin`` is 1 / |coefficients|."""
 
     value: float
-    scale: float
-    shift: float
+    scale: Any  # of more games at once (`shared`) one each
+    shift: Any
     margin: float
 
 
@@ -110,7 +110,7 @@ class Game(ABC):
         tau = min(1.0, along / bent) if bent > 0 else 1.0
         return tau * along - 0.5 * tau**2 * bent
 
-    def upper(self, f: FloatArray, V: float) -> Upper:
+    def upper(self, f: FloatArray, V: Any) -> Upper:
         """P at the s and b that are best on a sample of the rows."""
         few = self.take(slice(None, None, max(1, len(f) // SCALE_ROWS)))
         part = float(few.weight.sum() / self.weight.sum())

@@ -53,7 +53,7 @@ class Facts:
         y = np.asarray(block.y, dtype=np.float64).reshape(block.n_rows, -1)
         if y.shape[1] != 1:
             raise ValueError(
-                f"MarginSearch takes one target a row, got {y.shape[1]}: fit one model for each."
+                f"a margin game takes one target a row, got {y.shape[1]}: fit one model for each."
             )
         return y[:, 0], block.weights(), hash_rows(block.X, self.seed, y)
 
@@ -76,9 +76,9 @@ def chosen_rows(block: Block) -> Any:
 
 
 def state_as_coefficients(block: Block) -> FloatArray:
-    """The state of the rows as coefficients, n x 1."""
+    """The state of the rows as coefficients, n x 1, or a column for each number of a row."""
     assert block.state is not None
-    return block.state[:, None]
+    return block.state.reshape(block.n_rows, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Ledger:
         return len(self.y)
 
     def state(self, values: FloatArray) -> RowState:
-        """One number a row as the state that travels with the rows."""
+        """One number a row (or some) as the state that travels with the rows."""
         parts: dict[str, list[FloatArray]] = {}
         at = 0
         for partition, _, rows in self.pieces:
@@ -119,7 +119,7 @@ class Ledger:
         return RowState(self.source).from_arrays(arrays)
 
     def scores(self, fm: FeatureMap, T: FloatArray) -> FloatArray:
-        """<phi(x_i), T> for every row."""
+        """<phi(x_i), T> for every row, in as many columns as T has."""
         found = self.source.reduce(Collect(Scores(fm, T)), hook=self.hook)
         return np.concatenate([values for _, _, values in found])
 

@@ -66,6 +66,18 @@ class Mixtures:
         """v_g = |S_g|^2 / n_g, what the row player loses to each group."""
         return self.lengths(S) ** 2 / self.size
 
+    def largest(self, v: FloatArray) -> float:
+        """max over measures: all of it on the best group."""
+        return float(v.max(initial=0.0))
+
+    def squares(self, u: FloatArray, q: FloatArray) -> float:
+        """|u|^2, whatever the measure."""
+        return self.norm(u) ** 2
+
+    def step(self, z: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+        """The proximal step, and no measure: `weights` is what u implies."""
+        return self.prox(z, tau), np.zeros(0)
+
     def weights(self, u: FloatArray) -> FloatArray:
         """The measure over columns, q_g / n_g, which sums to one."""
         norm = self.norm(u)

@@ -101,16 +101,18 @@ def _play(
     if learner.dynamics == "optimistic":
         return equilibrium(
             ledger, game, candidates, labels,
-            gap=learner.gap, scans=learner.rounds, explore=explore, stop=_reported(request),
+            gap=learner.gap, scans=learner.rounds, explore=explore, stop=reported(request),
         )  # fmt: skip
     return no_regret(
         ledger, game, candidates, labels,
         gap=learner.gap, rounds=learner.rounds, per_round=learner.per_round,
-        most=request.n_components, explore=explore, stop=_reported(request),
+        most=request.n_components, explore=explore, stop=reported(request),
     )  # fmt: skip
 
 
-def _reported(request: Request) -> Callable[[Scan], bool]:
+def reported(request: Request) -> Callable[[Scan], bool]:
+    """Tells the hook of each round; true where it says stop."""
+
     def stop(scan: Scan) -> bool:
         return request.hook.step(scan.n_columns, gap=scan.gap, lower=scan.lower, upper=scan.upper)
 

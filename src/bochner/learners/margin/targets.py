@@ -8,7 +8,7 @@ import numpy as np
 
 from ...families.base import check_option
 from ...ops import FloatArray
-from ..base import Request
+from ..base import Request, Task
 from .games import Game, Hinge, Squared, SquaredHinge
 from .ledger import Ledger
 
@@ -29,24 +29,31 @@ def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Ga
     if learner.loss == "squared":
         raise ValueError("MarginSearch(loss='squared') is for amounts; use 'hinge'.")
     kind = SquaredHinge if learner.loss == "squared_hinge" else Hinge
-    present = np.flatnonzero(np.bincount(y.astype(np.intp), weights=w) > 0)
-    if len(present) < 2:
-        raise ValueError(
-            "MarginSearch needs rows of at least two classes, got one: a margin lies between two."
-        )
+    against = classes_against("MarginSearch", y, w, task)
     box = C * class_factors(learner.class_weight, y, w)
-    against = [1.0] if (task.n_classes or 0) <= 2 else [float(k) for k in present]
     return [kind(np.where(y == k, 1.0, -1.0), w, box) for k in against]
 
 
-def class_factors(class_weight: Any, y: FloatArray, w: FloatArray) -> Any:
+def classes_against(name: str, y: FloatArray, w: FloatArray, task: Task) -> list[float]:
+    """The classes (indices) that play against the rest: of two the second, of more each."""
+    present = np.flatnonzero(np.bincount(y.astype(np.intp), weights=w) > 0)
+    if len(present) < 2:
+        raise ValueError(
+            f"{name} needs rows of at least two classes, got one: a margin lies between two."
+        )
+    return [1.0] if (task.n_classes or 0) <= 2 else [float(k) for k in present]
+
+
+def class_factors(
+    class_weight: Any, y: FloatArray, w: FloatArray, name: str = "MarginSearch"
+) -> Any:
     """A factor on C for each row; 1.0 for none."""
     if class_weight is None:
         return 1.0
     index = y.astype(np.intp)
     totals = np.bincount(index, weights=w)
     if isinstance(class_weight, str):
-        check_option("MarginSearch", "class_weight", class_weight, ("balanced",))
+        check_option(name, "class_weight", class_weight, ("balanced",))
         return (totals.sum() / np.count_nonzero(totals) / np.maximum(totals, 1e-300))[index]
     if not isinstance(class_weight, dict):
         raise TypeError(
