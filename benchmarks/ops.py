@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -104,6 +108,19 @@ def growth() -> list[dict[str, Any]]:
     return rows
 
 
+def first_calls() -> list[dict[str, Any]]:
+    """What the first `project` and `pull` cost: once ever, and once in each later process."""
+    script = "from bochner import ops; print(ops.first_call_seconds())"
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        took = [
+            float(subprocess.check_output([sys.executable, "-c", script], env=environment))
+            for _ in range(2)
+        ]
+    whats = ("first call ever, which compiles, seconds", "first call of a process, seconds")
+    return [row(what, one, None, None) for what, one in zip(whats, took, strict=True)]
+
+
 def run() -> list[dict[str, Any]]:
-    first = row("first call of a process, seconds", ops.first_call_seconds(), None, None)
-    return [first, *memory(), *(r for d in PROJECT_TARGETS for r in products(d)), *growth()]
+    measured = (r for d in PROJECT_TARGETS for r in products(d))
+    return [*first_calls(), *memory(), *measured, *growth()]

@@ -100,6 +100,10 @@ class TestOperations:
             close(fm(given), phi, eps)
             close(fm.project(given, R), phi.T @ R, eps * n)
             close(fm.gram(given, w), phi.T @ (w[:, None] * phi), eps * n)
+            both = ops.gram_and_project(given, fm.projection, R, w)
+            whole = fm.weights[:, None] * both[0] * fm.weights, fm.weights[:, None] * both[1]
+            close(whole[0], phi.T @ (w[:, None] * phi), eps * n)
+            close(whole[1], phi.T @ R, eps * n)
             close(fm.map_rows(given, T), phi @ T, eps * fm.n_features)
             assert_array_equal(naive.dense(given), X)
 

@@ -123,17 +123,16 @@ class Sums:
     gram: FloatArray
     thin: FloatArray | None = None
 
-    def fresh(self, a: slice, b: slice) -> Sums:
-        """Zeros for one tile of columns."""
-        rows, thin = a.stop - a.start, None
-        if self.thin is not None and a == b:
-            thin = np.zeros((rows, self.thin.shape[1]))
-        return Sums(np.zeros((rows, b.stop - b.start)), thin)
+    def zeros(self, count: int) -> list[Sums]:
+        """So many of the same shape, in one piece of memory: large pages are quick to get."""
+        grams = np.zeros((count, *self.gram.shape))
+        thins = None if self.thin is None else np.zeros((count, *self.thin.shape))
+        return [Sums(grams[i], None if thins is None else thins[i]) for i in range(count)]
 
-    def add(self, a: slice, b: slice, part: Sums) -> None:
-        self.gram[a, b] += part.gram
+    def add(self, part: Sums) -> None:
+        np.add(self.gram, part.gram, out=self.gram)
         if self.thin is not None and part.thin is not None:
-            self.thin[a] += part.thin
+            np.add(self.thin, part.thin, out=self.thin)
 
 
 def _add_products(panel: Panel, sums: Sums, threads: int | None) -> None:
@@ -144,26 +143,15 @@ def _add_products(panel: Panel, sums: Sums, threads: int | None) -> None:
     most = min(TASKS // max(1, len(pairs)), PARTIAL_BYTES // max(1, sums.gram.nbytes))
     grain = TILE_ROWS * max(1, 4 * M // TILE_ROWS)  # rows whose product outweighs a merge
     chunks = row_chunks(n, max(1, most), grain)
-    todo = [(a, b, chunk) for chunk in chunks for a, b in pairs]
-
-    def task(item: tuple[slice, slice, slice]) -> Sums | None:
-        a, b, _ = item
-        if len(chunks) == 1:  # nobody else adds to this tile
-            _product(panel, *item, sums, (a.start, b.start))
-            return None
-        part = sums.fresh(a, b)
-        _product(panel, *item, part, (0, 0))
-        return part
-
-    for (a, b, _), part in zip(todo, pool.run(task, todo, threads), strict=True):
-        if part is not None:
-            sums.add(a, b, part)
+    parts = sums.zeros(len(chunks)) if len(chunks) > 1 else [sums]
+    todo = [(a, b, *at) for at in zip(chunks, parts, strict=False) for a, b in pairs]
+    pool.run(lambda item: _product(panel, *item), todo, threads)  # no two write to one tile
+    for part in parts if len(chunks) > 1 else []:
+        sums.add(part)
 
 
-def _product(
-    panel: Panel, a: slice, b: slice, chunk: slice, sums: Sums, corner: tuple[int, int]
-) -> None:
-    """Add the products of two tiles of columns to ``sums``, from ``corner`` on."""
+def _product(panel: Panel, a: slice, b: slice, chunk: slice, sums: Sums) -> None:
+    """Add the products of two tiles of columns over some rows to ``sums``."""
     from .kernels import add_at
 
     left, right, thin = panel.left, panel.right, panel.thin
@@ -175,14 +163,14 @@ def _product(
         if B is not A and right is not None:
             B = B * right[at]
         np.matmul(A.T, B, out=product)  # half the work where B is A: BLAS sees the symmetry
-        add_at(sums.gram, *corner, product)
+        add_at(sums.gram, a.start, b.start, product)
         if thin is not None and sums.thin is not None and a == b:
-            _add_thin(sums.thin[corner[0] :], thin[:, at], tile[:, a])
+            _add_thin(sums.thin[a], thin[:, at], tile[:, a])
 
 
 def _add_thin(total: FloatArray, R: FloatArray, tile: FloatArray) -> None:
-    """total[:width] += tile' R' by matrix-vector products: each reads the tile from cache once."""
-    for column, r in zip(total[: tile.shape[1]].T, R, strict=True):
+    """total += tile' R' by matrix-vector products: each reads the tile from cache once."""
+    for column, r in zip(total.T, R, strict=True):
         column += r @ tile
 
 

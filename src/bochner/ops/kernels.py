@@ -246,6 +246,27 @@ def add_at(total: FloatArray, row: int, column: int, part: FloatArray) -> None:
 
 
 @compiled
+def pull_dense(
+    kind: int, X: FloatArray, Wt: FloatArray, b: FloatArray, r: FloatArray, t: FloatArray,
+    Z: FloatArray, product: FloatArray, total: FloatArray, row: int, summed: FloatArray,
+) -> None:  # fmt: skip
+    """total (from ``row`` on) += S' X and summed += S' 1, S_ij = r_i t_j activation(X_i Wt + b)_j:
+    a tile Z of rows at a time, without the GIL.
+    """
+    n, step = X.shape[0], Z.shape[0]
+    acc = np.empty(Z.shape[1], Z.dtype)
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        tile, rows = Z[: stop - start], X[start:stop]
+        np.dot(rows, Wt, tile)
+        acc[:] = Z.dtype.type(0)
+        pull_one(kind, tile, b, r[start:stop], t, acc)
+        summed += acc
+        np.dot(tile.T, rows, product)
+        add_at(total, row, 0, product)
+
+
+@compiled
 def sparse_forms(
     data: FloatArray, indices: Any, indptr: Any, start: int, Wt: FloatArray, Z: FloatArray
 ) -> None:

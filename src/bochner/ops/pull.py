@@ -15,6 +15,7 @@ from .column_set import AnyColumns, ColumnSet
 from .projection import DIFFERENTIABLE, FloatArray, Projection
 from .tasks import Worker, tasks
 from .tiles import FormTile, Rows, height
+from .weights import DenseWeights
 
 
 def is_differentiable(p: AnyColumns) -> bool:
@@ -130,13 +131,20 @@ def _as_cosines(p: Projection, t: FloatArray) -> tuple[Projection, FloatArray]:
 def _pull_one(
     worker: Worker, R: FloatArray, T: FloatArray, chunk: slice, pulled: Pulled
 ) -> FloatArray:
-    """One column of coefficients: the slopes are weighted and summed in one sweep."""
+    """One column of coefficients: the slopes are weighted and summed in one sweep.
+
+    Dense rows stay in compiled code from the first product to the last sum, as in `project`.
+    """
     dtype, width = worker.rows.dtype, worker.tile.width
-    t, acc, summed = (
-        T[worker.tile.positions, 0].astype(dtype),
-        np.empty(width, dtype),
-        np.zeros(width),
-    )
+    t, summed = T[worker.tile.positions, 0].astype(dtype), np.zeros(width)
+    if isinstance(worker.weights, DenseWeights) and not worker.rows.sparse:
+        Wt, b = worker.weights.Wt, worker.weights.offsets
+        Z, into = worker.buffer.tile(worker.step, width), (pulled.product, pulled.total, pulled.row)
+        for at, X in worker.rows.contiguous(chunk, worker.step):
+            r = R[at, 0].astype(dtype)
+            worker.kernels.pull_dense(worker.kind, X, Wt, b, r, t, Z, *into, summed)
+        return summed
+    acc = np.empty(width, dtype)
     for at, Z in worker.forms(chunk):
         acc[:] = 0
         r = R[at, 0].astype(dtype)
