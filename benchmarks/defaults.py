@@ -71,8 +71,9 @@ def by_target(X: np.ndarray, y: np.ndarray, D: int, target: str) -> list[float]:
     """Errors in % on each of five folds; another draw of 5,000 candidates for each."""
     errors = []
     for seed, (fit, held) in enumerate(folds(X, y, 5)):
+        learner, task = Alignment(0.01, target=target), "classification"
         features = LearnedFeatures(
-            Gaussian("median"), Alignment(0.01, target=target), 5_000, D, random_state=seed
+            Gaussian("median"), learner, 5_000, D, task=task, random_state=seed
         )
         head = LogisticRegression(C=100.0, max_iter=500)
         model: Any = make_pipeline(StandardScaler(), features, head).fit(X[fit], y[fit])

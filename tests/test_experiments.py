@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from bochner.datasets import DataUnavailableError
 from bochner.experiments import (
@@ -25,6 +26,7 @@ from bochner.experiments import (
 )
 from bochner.experiments.__main__ import main
 from bochner.experiments.heads import Rows
+from bochner.experiments.methods import CUT
 from bochner.experiments.splits import held_out
 from bochner.families import Gaussian, Linear
 from bochner.feature_map import FeatureMap
@@ -111,6 +113,32 @@ def test_the_penalty_is_the_best_on_held_out_rows() -> None:
         errors[p] = np.mean(one.predict(inner.X_test) != inner.y_test)
     assert errors[many.stats["penalty"]] == min(errors.values())
     assert many.stats["held-out error"] == pytest.approx(min(errors.values()))
+
+
+def test_several_cuts_choose_by_their_mean() -> None:
+    penalties, rows = (1e-9, 1e-4, 1e-1, 10.0), split(noise=2)
+    many = Features("f", Linear(), head=Penalised("ridge", penalties), cuts=3).fit(rows, 3, {})
+    errors = {}
+    for p in penalties:
+        one = Features("f", Linear(), head=Penalised("ridge", (p,)))
+        cuts = [held_out(rows, 3 + CUT * i) for i in range(3)]
+        wrong = [one.fit(cut, 3, {}).predict(cut.X_test) != cut.y_test for cut in cuts]
+        errors[p] = np.mean(wrong)
+    assert errors[many.stats["penalty"]] == pytest.approx(min(errors.values()))
+    assert many.stats["held-out error"] == pytest.approx(min(errors.values()))
+
+
+def test_wide_columns_of_sparse_rows_stay_sparse() -> None:
+    """The same head and predictions as from a dense copy."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 300)) * (rng.random((90, 300)) < 0.05)
+    y = rng.integers(0, 2, 90)
+    fm = FeatureMap.uniform(Linear(), 300, 300, rng)
+    lean, full = (Rows.of(fm, rows, y, "classification") for rows in (sparse.csr_array(X), X))
+    assert sparse.issparse(lean.Z)
+    head = Penalised("ridge")
+    a, b = (head.fit(rows, [1e-3])[0] for rows in (lean, full))
+    np.testing.assert_allclose(a.coef, b.coef, atol=1e-9)
 
 
 def test_a_grid_is_chosen_on_held_out_rows() -> None:

@@ -205,6 +205,7 @@ def methods(row: Row, quick: bool) -> list[Any]:
 def trial(row: Row, quick: bool, make: Callable[[Row, bool], list[Any]]) -> Trial:
     """A seed is another draw of the candidates, and another split where none is official."""
     paper = {name: Figure(value, row.where) for name, value in row.printed.items()}
+    paper |= {TUNED: paper[OURS]} if row.radii and OURS in paper else {}
     return Trial(
         lambda seed: split_of(row, quick, seed),
         make(row, quick),
