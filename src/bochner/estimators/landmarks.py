@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 
 from ..certificates import Certificate, fixed_landmarks, landmark
 from ..certificates.kernel_loss import good_ts
-from ..families import as_family
+from ..families import Family, as_family
 from ..families.base import check_option
 from ..families.fourier import FourierFamily
 from ..learners.base import Selection, Task
@@ -151,13 +151,7 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
                 "a Fourier family (Gaussian, Laplace, Cauchy, Matern)."
             )
         family.check(source.n_features)
-        hook.at("landmarks")
-        sample = draw_sample(source, settings.SAMPLE_ROWS, _seed(rng), targets=True, hook=hook)
-        resolved = family.resolve(sample)
-        target = None
-        if task.kind != "none":
-            target = similarity_target("raw", source, task, hook)
-        found = self._landmarks(source, sample, target, classes, rng, hook)
+        resolved, found, target = self._chosen(source, family, task, classes, rng, hook)
         self.landmarks_ = found.X
         if not self.learn:
             self.feature_map_ = exact(resolved, found)
@@ -169,6 +163,24 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         learned = learn(source, resolved, found, K, beta, target, rng, hook)
         self.feature_map_, self.selection_ = learned.feature_map, learned.selection
         self.certificates_ = self._certified(parts, found, target, learned, task)
+
+    def _chosen(
+        self,
+        source: RowSource,
+        family: Family,
+        task: Task,
+        classes: Array | None,
+        rng: np.random.Generator,
+        hook: Hook,
+    ) -> tuple[Family, Landmarks, Target | None]:
+        """What is settled before the frequencies are; the sample of rows is let go after it."""
+        hook.at("landmarks")
+        sample = draw_sample(source, settings.SAMPLE_ROWS, _seed(rng), targets=True, hook=hook)
+        resolved = family.resolve(sample)
+        target = None
+        if task.kind != "none":
+            target = similarity_target("raw", source, task, hook)
+        return resolved, self._landmarks(source, sample, target, classes, rng, hook), target
 
     def _landmarks(
         self,
