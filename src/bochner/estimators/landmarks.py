@@ -327,7 +327,7 @@ def _encoded(source: RowSource, kind: str) -> tuple[RowSource, Task, Array | Non
     if source.schema.n_targets is None:
         raise ValueError("LandmarkFeatures learns from targets: give y, or scan(target=...).")
     classes = source.reduce(targets.ClassSum())
-    task = Task("classification", len(classes))
+    task = Task("classification", len(classes), tuple(classes.tolist()))
     return targets.with_classes(source, classes, None), task, classes
 
 
