@@ -57,7 +57,7 @@ def losses(n_frequencies: int = FREQUENCIES, n_rows: int | None = None) -> list[
         "one": lambda: weigh(1),
         "many": lambda: weigh(BETAS),
     }
-    t = alternate(contest, blocks=3, repeats=1)
+    t = alternate(contest, blocks=2, repeats=2)
     size = f"a9a, {len(y)} rows, {n_frequencies} frequencies"
     return [
         row(f"losses / project of pairs, two columns, {size}", t["losses"], t["project"], 1.25),

@@ -27,7 +27,7 @@ from ..ops import FloatArray
 from ..rows import Hook, MemorySource
 from .describe import Outcome
 from .heads import Penalised, Rows, features, predict
-from .landmarks import inner_of
+from .landmarks import inners_of
 from .methods import loss
 from .splits import Split
 
@@ -64,7 +64,7 @@ class Candidates:
         return FeatureMap(taken.family, taken.projection, np.repeat(found.weights, 2))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=64)
 def candidates(split: Split, seed: int, gamma: float, N: int) -> Candidates:
     """The same frequencies for every split of one seed; losses by one pass over its rows."""
     family = Gaussian(float(1.0 / np.sqrt(2.0 * gamma)), form="pair")
@@ -87,11 +87,12 @@ class Drawn:
     prior: str = "SVM"
     head: Penalised = HEAD
     choice_rows: int = 3000
+    choices: int = 1
 
     def fit(self, split: Split, seed: int, earlier: Mapping[str, Outcome]) -> Outcome:
         gamma = float(earlier[self.prior].stats["gamma"])
         start = time.perf_counter()
-        error, size, penalty = self._choose(inner_of(split, seed, self.choice_rows), seed, gamma)
+        error, size, penalty = self._choose(split, seed, gamma)
         choice = time.perf_counter() - start
         start = time.perf_counter()
         found = candidates(split, seed, gamma, self.N)
@@ -112,17 +113,24 @@ class Drawn:
 
         return Outcome(answer, 2 * self.D, seconds, stats)
 
-    def _choose(self, inner: Split, seed: int, gamma: float) -> tuple[float, float, float]:
+    def _choose(self, split: Split, seed: int, gamma: float) -> tuple[float, float, float]:
         """Held-out error, effective sample size, penalty."""
-        made = candidates(inner, seed, gamma, self.N)
+        inners = inners_of(split, seed, self.choice_rows, self.choices)
         sizes = np.geomspace(0.9 * self.N, max(2.0, self.D), MEASURES)
         found = []
         for size in sizes[:1] if self.kind == "uniform" else sizes:
-            fm = made.draw(made.measure(self.kind, float(size)), self.D, seed)
-            rows = Rows.of(fm, inner.X, inner.y, inner.task)
-            Z, left = features(fm, inner.X_test)
-            penalties = self.head.descending
-            for penalty, model in zip(penalties, self.head.fit(rows, penalties), strict=True):
-                error = loss(inner.y_test, predict(model, rows.classes, left, Z), inner.task)
-                found.append((error, float(size), penalty))
+            errors = np.mean([self._errors(i, seed, gamma, float(size)) for i in inners], axis=0)
+            best = int(np.argmin(errors))
+            found.append((float(errors[best]), float(size), self.head.descending[best]))
         return min(found, key=lambda one: one[0])
+
+    def _errors(self, inner: Split, seed: int, gamma: float, size: float) -> list[float]:
+        """Held-out errors by penalty, the strongest first."""
+        made = candidates(inner, seed, gamma, self.N)
+        fm = made.draw(made.measure(self.kind, size), self.D, seed)
+        rows = Rows.of(fm, inner.X, inner.y, inner.task)
+        Z, left = features(fm, inner.X_test)
+        return [
+            loss(inner.y_test, predict(model, rows.classes, left, Z), inner.task)
+            for model in self.head.fit(rows, self.head.descending)
+        ]

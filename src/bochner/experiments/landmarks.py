@@ -21,6 +21,7 @@ from sklearn.svm import SVC
 
 from ..estimators.landmarks import LandmarkFeatures
 from ..families import Gaussian
+from ..ops import FloatArray
 from .describe import Outcome
 from .heads import Penalised, Rows, features, predict
 from .methods import loss
@@ -29,17 +30,20 @@ from .splits import Split, held_out, part_of
 HEAD = Penalised("squared_hinge", (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2), tol=1e-7)
 
 
-@lru_cache(maxsize=2)
-def inner_of(split: Split, seed: int, most: int) -> Split:
-    """The rows that all methods of a split choose on: the same object for each of them."""
-    return held_out(split, seed, 0.2, most)
+@lru_cache(maxsize=16)
+def inners_of(split: Split, seed: int, most: int, times: int) -> tuple[Split, ...]:
+    """What all methods of a split choose on: the same objects for each of them.
+
+    A fifth of the (at most ``most``) training rows, held out ``times`` times, where they are few.
+    """
+    return tuple(held_out(split, seed + 1000 * k, 0.2, most) for k in range(times))
 
 
 @dataclass(frozen=True)
 class KernelSVM:
     """An SVM on the whole Gram matrix; gamma and C by held-out rows.
 
-    most: rows it is fitted on at most; choice_rows: rows it chooses on at most.
+    most: rows it is fitted on at most; choice_rows, choices: see `inners_of`.
     """
 
     name: str
@@ -47,12 +51,20 @@ class KernelSVM:
     Cs: tuple[float, ...] = (1.0, 10.0, 100.0, 1000.0)
     most: int = 10_000
     choice_rows: int = 3000
+    choices: int = 1
 
     def fit(self, split: Split, seed: int, earlier: Mapping[str, Outcome]) -> Outcome:
         return _kernel_svm(self, split, seed)
 
-    def choose(self, inner: Split) -> tuple[float, float, float]:
+    def choose(self, split: Split, seed: int) -> tuple[float, float, float]:
         """Held-out error, gamma, C: of equals the widest kernel, then the smallest C."""
+        inners = inners_of(split, seed, self.choice_rows, self.choices)
+        errors = np.mean([self._errors(inner) for inner in inners], axis=0)
+        i, j = np.unravel_index(np.argmin(errors), errors.shape)
+        return float(errors[i, j]), sorted(self.gammas)[i], self.Cs[j]
+
+    def _errors(self, inner: Split) -> FloatArray:
+        """By gamma and C."""
         near = euclidean_distances(inner.X, squared=True)
         far = euclidean_distances(inner.X_test, inner.X, squared=True)
         found = []
@@ -60,16 +72,15 @@ class KernelSVM:
             K, K_test = np.exp(-gamma * near), np.exp(-gamma * far)
             for C in self.Cs:
                 model = SVC(C=C, kernel="precomputed", max_iter=1_000_000).fit(K, inner.y)
-                error = loss(inner.y_test, model.predict(K_test), inner.task)
-                found.append((error, gamma, C))
-        return min(found, key=lambda one: one[0])
+                found.append(loss(inner.y_test, model.predict(K_test), inner.task))
+        return np.array(found).reshape(len(self.gammas), len(self.Cs))
 
 
 @lru_cache(maxsize=16)
 def _kernel_svm(method: KernelSVM, split: Split, seed: int) -> Outcome:
     """Once a split, however many trials have it."""
     start = time.perf_counter()
-    error, gamma, C = method.choose(inner_of(split, seed, method.choice_rows))
+    error, gamma, C = method.choose(split, seed)
     choice = time.perf_counter() - start
     start = time.perf_counter()
     rows = split if len(split.y) <= method.most else part_of(split, method.most, seed)
@@ -109,7 +120,8 @@ class LandmarkModel:
     """Landmark features and a linear SVM.
 
     Ks, betas: what may be chosen from; Ks empty is the kernel itself ("RBF" in the paper);
-    prior: the `KernelSVM` before it whose gamma is the prior.
+    prior: the `KernelSVM` before it whose gamma is the prior, unless there are ``gammas`` to choose
+    from; choice_rows, choices: see `inners_of`.
     """
 
     name: str
@@ -121,39 +133,43 @@ class LandmarkModel:
     sampling: str = "iid"
     head: Penalised = HEAD
     choice_rows: int = 3000
+    choices: int = 1
+    gammas: tuple[float, ...] = ()
 
     def fit(self, split: Split, seed: int, earlier: Mapping[str, Outcome]) -> Outcome:
-        gamma = float(earlier[self.prior].stats["gamma"])
+        gammas = self.gammas or (float(earlier[self.prior].stats["gamma"]),)
         start = time.perf_counter()
-        error, spec, penalty = self._choose(split, seed, gamma)
+        error, spec, penalty = self._choose(split, seed, gammas)
         choice = time.perf_counter() - start
         fitted = _fitted(split, seed, spec, penalty, self.head)
-        stats = {"K": spec.K, "beta": spec.beta, "gamma": gamma, "penalty": penalty}
+        stats = {"K": spec.K, "beta": spec.beta, "gamma": spec.gamma, "penalty": penalty}
         seconds = {**fitted.seconds, "choice": choice}
         stats = {**stats, **fitted.stats, "held-out error": error}
         return Outcome(fitted.predict, fitted.n_features, seconds, stats, keep=fitted.keep)
 
-    def _choose(self, split: Split, seed: int, gamma: float) -> tuple[float, Similarities, float]:
-        """Of equal errors the stronger penalty, then the first in the order of the grid."""
-        inner = inner_of(split, seed, self.choice_rows)
+    def _choose(
+        self, split: Split, seed: int, gammas: tuple[float, ...]
+    ) -> tuple[float, Similarities, float]:
+        """Of equal errors the first in the order of the grid, then the stronger penalty."""
+        inners = inners_of(split, seed, self.choice_rows, self.choices)
         found = []
-        for K, beta in product(self.Ks or (None,), self.betas):
+        for gamma, K, beta in product(gammas, self.Ks or (None,), self.betas):
             spec = Similarities(self.share, self.kind, K, beta, gamma, self.sampling)
-            found += [(e, spec, p) for e, p in _judged(inner, seed, spec, self.head)]
+            errors = np.mean([_judged(inner, seed, spec, self.head) for inner in inners], axis=0)
+            best = int(np.argmin(errors))
+            found.append((float(errors[best]), spec, self.head.descending[best]))
         return min(found, key=lambda one: one[0])
 
 
-@lru_cache(maxsize=128)
-def _judged(
-    inner: Split, seed: int, spec: Similarities, head: Penalised
-) -> tuple[tuple[float, float], ...]:
-    """(held-out error, penalty), strongest penalty first."""
+@lru_cache(maxsize=1024)
+def _judged(inner: Split, seed: int, spec: Similarities, head: Penalised) -> tuple[float, ...]:
+    """Held-out errors by penalty, the strongest first."""
     fm = spec.fit(inner, seed).feature_map_
     rows = Rows.of(fm, inner.X, inner.y, inner.task)
     Z, left = features(fm, inner.X_test)
     return tuple(
-        (loss(inner.y_test, predict(model, rows.classes, left, Z), inner.task), penalty)
-        for penalty, model in zip(head.descending, head.fit(rows, head.descending), strict=True)
+        loss(inner.y_test, predict(model, rows.classes, left, Z), inner.task)
+        for model in head.fit(rows, head.descending)
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from .. import Experiment, Picture, Result, Split, Trial, pictures
 from ..landmarks import KernelSVM, LandmarkModel
-from ._letarte import BETAS, PAPER_GAMMAS, SVM, split_of
+from ._letarte import PAPER_GAMMAS, SVM, split_of
 
+BETAS = (0.3, 1.0, 3.0)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)
 NAMES = {"RBF-R": "random", "RBF-C": "kmeans", "PB-R": "random", "PB-C": "kmeans"}
 

@@ -4,4 +4,13 @@ from __future__ import annotations
 
 from ._letarte import Row, table
 
-EXPERIMENT = table("letarte_adult", "adult", [Row("adult", 1, scaled) for scaled in (False, True)])
+BETAS = (0.3, 1.0, 3.0)
+
+EXPERIMENT = table(
+    "letarte_adult",
+    "adult",
+    [
+        Row("adult", 1, False, betas=BETAS),
+        Row("adult", 1, True, betas=BETAS, own=(3e-4, 1e-3, 3e-3)),
+    ],
+)

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from ._letarte import Row, table
 
+PAIRS = ("mnist17", "mnist49", "mnist56")
+
 EXPERIMENT = table(
-    "letarte_digits", "digits", [Row(name, 1, True) for name in ("mnist17", "mnist49", "mnist56")]
+    "letarte_digits",
+    "digits",
+    [Row(name, 1, True, Ks=(64,), betas=(0.3, 1.0), own=(1e-3, 3e-3, 1e-2)) for name in PAIRS],
 )

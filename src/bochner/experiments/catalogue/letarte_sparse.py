@@ -10,7 +10,9 @@ EXPERIMENT = table(
     "letarte_sparse",
     "farm and ads",
     [
-        *(Row("farm_ads", 3, scaled, "structured", 1500) for scaled in (False, True)),
-        *(Row("internet_ads", 10, scaled) for scaled in (False, True)),
+        Row("farm_ads", 3, False, "structured", own=(1e-4, 3e-4, 1e-3, 3e-3)),
+        Row("farm_ads", 3, True, "structured", own=(0.03, 0.1, 0.3, 1.0)),
+        Row("internet_ads", 10, False, own=(1e-3, 1e-2, 1e-1)),
+        Row("internet_ads", 10, True, own=(0.03, 0.1, 0.3, 1.0)),
     ],
 )
