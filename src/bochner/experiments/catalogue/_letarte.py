@@ -77,7 +77,7 @@ def split_of(name: str, scaled: bool, quick: bool, seed: int) -> Split:
 class Row:
     """A line of table 1: how many splits; how frequencies are drawn; what is chosen from, and how.
 
-    ``own``: gammas that landmarks may choose from for themselves, with 64 frequencies.
+    ``own``: gammas that landmarks may choose from for themselves, with the most frequencies.
     """
 
     data: str
@@ -119,7 +119,7 @@ def methods(row: Row, quick: bool) -> list[Any]:
         learned(WIDE, (64,), betas),
     ]
     if row.own:
-        made.append(learned(OWN, (64,), betas, row.own[:2] if quick else row.own))
+        made.append(learned(OWN, (max(row.Ks),), betas, row.own[:2] if quick else row.own))
     return made
 
 
