@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array
 
 from ..certificates import Certificate, fixed_landmarks, landmark
+from ..certificates.arguments import WEIGHTED
 from ..certificates.kernel_loss import good_ts
 from ..families import Family, as_family
 from ..families.base import check_option
@@ -271,6 +272,8 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
             broken.append(BANDWIDTH)
         if task.kind == "regression":
             broken.append(AMOUNTS)
+        if parts.fit.schema.weighted:
+            broken.append(WEIGHTED)
         others = int(learned.n) - (1 if found.own else 0)
         stats, K = self.selection_.stats, int(self.n_frequencies)
         ts = good_ts(2 * others, DELTA / len(found), K)
