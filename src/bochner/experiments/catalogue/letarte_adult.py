@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ._letarte import Row, table
 
-BETAS = (0.3, 1.0, 3.0)
+BETAS = (0.3, 1.0)
 
 EXPERIMENT = table(
     "letarte_adult",
     "adult",
     [
         Row("adult", 1, False, betas=BETAS),
-        Row("adult", 1, True, betas=BETAS, own=(3e-4, 1e-3, 3e-3)),
+        Row("adult", 1, True, Ks=(64,), betas=BETAS, own=(3e-4, 1e-3, 3e-3)),
     ],
 )
