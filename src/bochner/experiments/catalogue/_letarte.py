@@ -77,7 +77,7 @@ def split_of(name: str, scaled: bool, quick: bool, seed: int) -> Split:
 class Row:
     """A line of table 1: how many splits; how frequencies are drawn; what is chosen from, and how.
 
-    ``own``: gammas that landmarks may choose from for themselves, with ``own_K`` frequencies.
+    ``own``: gammas that landmarks may choose from for themselves, with ``own_size`` frequencies.
     """
 
     data: str
@@ -89,7 +89,7 @@ class Row:
     Ks: tuple[int, ...] = KS
     betas: tuple[float, ...] = BETAS
     own: tuple[float, ...] = ()
-    own_K: int = 64
+    own_size: int = 64
 
     @property
     def protocol(self) -> str:
@@ -120,7 +120,7 @@ def methods(row: Row, quick: bool) -> list[Any]:
         learned(WIDE, (64,), betas),
     ]
     if row.own:
-        made.append(learned(OWN, (row.own_K,), betas, row.own[:2] if quick else row.own))
+        made.append(learned(OWN, (row.own_size,), betas, row.own[:2] if quick else row.own))
     return made
 
 
@@ -158,6 +158,7 @@ def table(name: str, what: str, rows: Sequence[Row]) -> Experiment:
     """An experiment of some lines of table 1."""
     Ks = sorted({K for row in rows for K in row.Ks})
     betas = sorted({beta for row in rows for beta in row.betas})
+    own = ", ".join(map(str, sorted({row.own_size for row in rows})))
     return Experiment(
         name,
         f"Letarte, Morvant & Germain 2019, table 1: {what}",
@@ -168,7 +169,7 @@ def table(name: str, what: str, rows: Sequence[Row]) -> Experiment:
         f"{max(row.choices for row in rows)} time(s); there, too, the frequencies per landmark "
         f"{Ks}, beta {betas} and the penalty of the linear SVM are chosen, and then all training "
         f"rows fitted. '{OWN}': gamma is chosen for the landmarks, not for the SVM, with "
-        f"{', '.join(map(str, sorted({row.own_K for row in rows})))} frequencies. 'As they come' "
+        f"{own} frequencies. 'As they come' "
         "is the paper's protocol with its gammas, 1e-7 to 100 by factors of ten.",
         lambda quick: [trial(row, quick) for row in rows],
         findings=findings,

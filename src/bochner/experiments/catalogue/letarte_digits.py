@@ -14,7 +14,7 @@ EXPERIMENT = table(
     "letarte_digits",
     "digits",
     [
-        Row(name, 1, True, "structured", Ks=(64,), betas=(0.3, 1.0), own=(3e-3, 1e-2), own_K=256)
+        Row(name, 1, True, "structured", Ks=(64,), betas=(0.3, 1.0), own=(3e-3, 1e-2), own_size=256)
         for name in PAIRS
     ],
 )
