@@ -133,3 +133,11 @@ def test_measures_have_the_effective_sample_size_asked_for(kind):
         assert Q @ made.losses < made.losses.mean()
     fm = made.draw(made.measure(kind, 40.0), 25, 0)
     assert np.sum(fm.weights**2) == pytest.approx(2.0)  # a cosine and a sine for each draw
+
+
+def test_weights_for_another_beta_are_those_of_a_fit_with_it():
+    rows = split()
+    for beta in (0.3, 8.0):
+        spec = Similarities(0.05, "kmeans", 16, beta, 0.5)
+        fitted = spec.fit(rows, 3).feature_map_
+        assert_allclose(spec.features(rows, 3)(rows.X), fitted(rows.X), rtol=1e-12)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -23,7 +23,9 @@ from sklearn.svm import SVC
 
 from ..estimators.landmarks import LandmarkFeatures
 from ..families import Gaussian
-from ..ops import FloatArray
+from ..feature_map import FeatureMap
+from ..learners.landmarks import posteriors
+from ..ops import FloatArray, Mixed
 from .describe import Outcome
 from .heads import Penalised, Rows, features, predict
 from .methods import loss
@@ -115,11 +117,27 @@ class Similarities:
             return learned
         return self._made(learned.landmarks_, 1, False, seed).fit(split.X)
 
+    def features(self, split: Split, seed: int) -> FeatureMap:
+        """Those of a fit, which is the same for every beta but for the weights (12)."""
+        made = _similarities(replace(self, beta=1.0), split, seed)
+        fm, stats = made.feature_map_, made.selection_.stats
+        if self.K is None:
+            return fm
+        mixed = fm.projection
+        assert isinstance(mixed, Mixed)
+        Q = posteriors(stats["losses"], stats["n"], self.beta)
+        return FeatureMap(fm.family, Mixed(mixed.base, Q), fm.weights)
+
     def _made(self, landmarks: Any, K: int, learn: bool, seed: int) -> LandmarkFeatures:
         family = Gaussian(float(1.0 / np.sqrt(2.0 * self.gamma)), sampling=self.sampling)
         return LandmarkFeatures(
             self.share, landmarks, K, self.beta, learn, family=family, random_state=seed
         )
+
+
+@lru_cache(maxsize=2)
+def _similarities(spec: Similarities, split: Split, seed: int) -> LandmarkFeatures:
+    return spec.fit(split, seed)
 
 
 @dataclass(frozen=True)
@@ -171,7 +189,7 @@ class LandmarkModel:
 @lru_cache(maxsize=1024)
 def _judged(inner: Split, seed: int, spec: Similarities, head: Penalised) -> tuple[float, ...]:
     """Held-out errors by penalty, the strongest first."""
-    fm = spec.fit(inner, seed).feature_map_
+    fm = spec.features(inner, seed)
     rows = Rows.of(fm, inner.X, inner.y, inner.task)
     Z, left = features(fm, inner.X_test)
     return tuple(
@@ -186,9 +204,8 @@ def _fitted(
 ) -> Outcome:
     """Features and head on all training rows."""
     start = time.perf_counter()
-    estimator = spec.fit(split, seed)
+    fm = spec.features(split, seed)
     learned = time.perf_counter() - start
-    fm = estimator.feature_map_
     start = time.perf_counter()
     rows = Rows.of(fm, split.X, split.y, split.task)
     model = head.fit(rows, [penalty])[0]
@@ -200,4 +217,4 @@ def _fitted(
         Z, left = features(fm, X)
         return predict(model, rows.classes, left, Z)
 
-    return Outcome(answer, fm.n_features, seconds, stats, keep=(estimator, model))
+    return Outcome(answer, fm.n_features, seconds, stats, keep=(fm, model))

@@ -38,16 +38,15 @@ def outputs(result: Result) -> Any:
     low, high = split.X.min(axis=0) - 0.3, split.X.max(axis=0) + 0.3
     x, y = np.meshgrid(np.linspace(low[0], high[0], 120), np.linspace(low[1], high[1], 90))
     plane = np.column_stack([x.ravel(), y.ravel()])
+    places = next(kept for line, kept in result.kept if line.method == RBF)[0].projection.points
     figure, axes = pictures.figure(LANDMARKS + 1, 1.9, 2.2, rows=2)
     for name, row in zip((RBF, PB), axes, strict=True):
-        (estimator, model), line = next(
-            (kept, line) for line, kept in result.kept if line.method == name
-        )
-        phi = np.asarray(estimator.transform(plane))
+        (fm, model), line = next((kept, line) for line, kept in result.kept if line.method == name)
+        phi = np.asarray(fm(plane))
         for column, one in enumerate(row[:-1]):
             shown = phi[:, column].reshape(x.shape)
             one.pcolormesh(x, y, shown, cmap="RdBu", vmin=-1, vmax=1, rasterized=True)
-            one.plot(*estimator.landmarks_[column], marker="x", color="#222222", ms=6)
+            one.plot(*places[column], marker="x", color="#222222", ms=6)
             one.set(title=f"landmark {column + 1}" if name == RBF else "")
         decided = model.decision(None, phi)[:, 0].reshape(x.shape)
         row[-1].contourf(x, y, decided, levels=[-1e9, 0, 1e9], colors=["#f3c6ca", "#bcd0e0"])
