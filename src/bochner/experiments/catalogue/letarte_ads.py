@@ -11,7 +11,7 @@ from ..landmarks import KernelSVM, LandmarkModel
 from ._letarte import PAPER_GAMMAS, SVM, split_of
 
 BETAS = (0.3, 1.0, 3.0)
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.25)
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.25)
 NAMES = {"RBF-R": "random", "RBF-C": "kmeans", "PB-R": "random", "PB-C": "kmeans"}
 
 
