@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from ... import certificates as c
 from ...estimators.classifier import KernelClassifier
@@ -24,6 +25,7 @@ from .. import ERROR_PERCENT, Experiment, Figure, Outcome, Result, Score, Split,
 from ..known_truth import Mixture, worst_kl, worst_power
 
 DELTA, DRAWS, N_CANDIDATES, LANDMARKS = 0.05, 1000, 200, 10
+BINOMIAL, RULE = "binomial tail inversion", (1.0, 0.3, -0.8)
 FAILS = Score("draws on which it fails, %", ERROR_PERCENT.of)
 WORLD = Mixture(np.array([0.65, 0.35]), np.array([[0.0, 0.0], [1.5, 0.5]]), np.array([1.0, 0.6]))
 FREQUENCIES = np.random.default_rng(0).standard_normal((N_CANDIDATES, 2))
@@ -116,7 +118,7 @@ def of_all_measures(n: int) -> list[Bound]:
 
 def of_one(n: int) -> list[Bound]:
     """Bounds for what was fixed before: a kernel, landmarks, a classifier."""
-    rule, b = np.array([1.0, 0.3]), -0.8
+    rule, b = np.array(RULE[:2]), RULE[2]
     Q = pseudo_posterior.posterior(WORLD.losses(FREQUENCIES), n, 1.0)
     error = WORLD.error(rule, b)
 
@@ -138,7 +140,7 @@ def of_one(n: int) -> list[Bound]:
         return np.array([error > c.pac_bayes_linear(m, DELTA).bound for m in found])
 
     named = {"a kernel on rows set aside": kernel, "landmarks on rows set aside": landmarks}
-    named |= {"binomial tail inversion": held_out, "small-kl bound of a linear head": linear}
+    named |= {BINOMIAL: held_out, "small-kl bound of a linear head": linear}
     return [Bound(name, n, fails) for name, fails in named.items()]
 
 
@@ -246,7 +248,17 @@ def findings(result: Result) -> list[str]:
     found = [
         f"{ours} bounds fail on no more than {100 * DELTA:.0f} % of the draws (within three s.e.)"
     ]
-    return [*found, f"{', '.join(told)} fails: {shares}"] if told else found
+    found += [f"{', '.join(told)} fails: {shares}"] if told else []
+    sizes = sorted({line.point["n"] for line in result.where(method=BINOMIAL)})
+    exact = ", ".join(f"{100 * binomial_fails(n):.2f} % at n = {n:,}" for n in sizes)
+    return [*found, f"{BINOMIAL} has no slack: it fails with probability {exact}, exactly"]
+
+
+def binomial_fails(n: int) -> float:
+    """The chance that so few of n rows are wrong that the bound is below the error of the rule."""
+    error = WORLD.error(np.array(RULE[:2]), RULE[2])
+    few = [k for k in range(n + 1) if error > c.held_out_error(k, n, DELTA).bound]
+    return float(stats.binom.cdf(max(few), n, error)) if few else 0.0
 
 
 EXPERIMENT = Experiment(
