@@ -90,6 +90,7 @@ class Row:
     betas: tuple[float, ...] = BETAS
     own: tuple[float, ...] = ()
     own_size: int = 64
+    only: tuple[str, ...] = (SVM, RBF, PB, ONE, WIDE, OWN)
 
     @property
     def protocol(self) -> str:
@@ -121,7 +122,7 @@ def methods(row: Row, quick: bool) -> list[Any]:
     ]
     if row.own:
         made.append(learned(OWN, (row.own_size,), betas, row.own[:2] if quick else row.own))
-    return made
+    return [method for method in made if method.name in row.only]
 
 
 def trial(row: Row, quick: bool) -> Trial:
