@@ -237,7 +237,7 @@ def test_vacuous_and_never_nan(name):
 
 
 def test_refusals():
-    for t in (0.0, -1.0, math.inf, math.nan, (), (1.0, -2.0)):
+    for t in (0.0, -1.0, math.inf, math.nan, (), (1.0, -2.0), "few", True):
         with pytest.raises(ValueError, match="t must be"):
             c.pac_bayes_second_order(0.4, 1.0, 100, t=t)
     for mu in (1.0, 0.5, math.inf, math.nan):
@@ -252,3 +252,7 @@ def test_refusals():
         c.pac_bayes_linear([2.0])
     with pytest.raises(ValueError, match="landmark"):
         c.landmark([0.4, 0.2], [1.0], 10)
+    with pytest.raises(ValueError, match="empirical"):
+        c.landmark([-0.4, 1.2], [1.0, 1.0], 10)
+    with pytest.raises(ValueError, match="kl"):
+        c.landmark([0.4, 0.2], [3.0, -1.0], 10)

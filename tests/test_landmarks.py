@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import naive_posterior as naive
-from bochner import LandmarkFeatures, scan
+from bochner import LandmarkFeatures, LearnedFeatures, ops, scan
 from bochner.families import ArcCosine, Cauchy, Gaussian
 from bochner.learners.landmarks import landmark_losses, posteriors, reweighted
 from make import rng, rows
@@ -220,11 +220,40 @@ def test_refusals():
         fit(family=ArcCosine(1))
     with pytest.raises(ValueError, match="one class"):
         fit(np.zeros(60, int))
-    with pytest.raises(ValueError, match="one row"):
-        fit(np.r_[np.zeros(59, int), 1])
+    with pytest.raises(ValueError, match="'rare' has one row"):
+        fit(np.r_[np.full(59, "often"), ["rare"]])
     with pytest.raises(ValueError, match="no classes"):
         fit(T1, stratify=True)
     with pytest.raises(ValueError, match="requires y"):
         LandmarkFeatures().fit(X)
     with pytest.raises(ValueError, match="NaN"):
         fit(X=np.where(X > 2, np.nan, X))
+
+
+def test_the_same_columns_however_they_are_cut_into_tiles():
+    """Groups that divide a tile, that do not, and that are wider than one (512 forms)."""
+    Z = rows(70, 3)
+    for L, K in ((20, 64), (70, 48), (3, 700), (30, 33)):
+        columns = ops.Mixed(Gaussian(1.0).draw(L * K, 3, rng(2)), rng(3).random((L, K)))
+        assert_allclose(ops.features(Z, columns), columns.define(Z), rtol=1e-9, atol=1e-9)
+
+
+def test_a_weight_is_no_number_of_independent_rows():
+    """The bound would shrink with the weights, and promise what it cannot keep."""
+    options = {"landmarks": "random", "n_landmarks": 6, "family": FIXED, "random_state": 1}
+    heavy = np.full(60, 10.0)
+    f = LandmarkFeatures(**options).fit(X, Y2, sample_weight=heavy)
+    assert not f.certificate_.holds
+    assert "weights" in f.certificate_.broken[0]
+    one, ten = (
+        LandmarkFeatures(certify=0.5, **options).fit(X, Y2, sample_weight=w)
+        for w in (np.ones(60), heavy)
+    )
+    assert one.certificates_["kernel"].details == ten.certificates_["kernel"].details
+    assert ten.certificates_["kernel"].holds
+
+
+def test_no_rows_set_aside_is_no_certificate():
+    for estimator in (LandmarkFeatures, LearnedFeatures):
+        with pytest.raises(ValueError, match="certify="):
+            estimator(certify=1e-9).fit(X, Y2)

@@ -7,6 +7,7 @@ import math
 from .certificate import check_count, check_number
 
 ROWS = "rows are independent draws from one distribution"
+WEIGHTED = "rows have weights: they are no independent draws from one distribution"
 CENTRED = "centred targets make S depend on the rows and leave [-1, 1]"
 
 

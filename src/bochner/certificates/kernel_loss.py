@@ -158,6 +158,8 @@ def landmark(
             f"empirical has shape {losses.shape}, kl has {kls.shape}; give one each a landmark."
         )
     n = check_count("n", n, 1, "a landmark needs a row to be compared with.")
+    for loss, kl_of_one in zip(losses, kls, strict=True):  # a mean of wrong ones may look right
+        _loss(float(loss)), check_number("kl", float(kl_of_one), 0.0, _KL)
     given = _Given(float(losses.mean()), float(kls.mean()), delta, _ts(t, math.sqrt(n)))
     name, L = "Theorem 1 for all landmarks", len(losses)
     found = given.certificate(name, MEAN, n, 1.0, 8.0 * n, math.log(L), broken)
@@ -346,7 +348,8 @@ def _loss(empirical: Any) -> float:
 
 
 def _ts(t: Any, default: float) -> FloatArray:
-    ts = np.atleast_1d(np.asarray(default if t is None else t, dtype=np.float64))
-    if ts.ndim != 1 or not ts.size or not np.all((ts > 0) & np.isfinite(ts)):
+    ts = np.atleast_1d(np.asarray(default if t is None else t))
+    numbers = ts.dtype.kind in "iuf" and ts.ndim == 1 and ts.size
+    if not numbers or not np.all((ts > 0) & np.isfinite(ts)):
         raise ValueError(f"t must be a finite number above 0, or a list of such, got {t!r}.")
-    return ts
+    return ts.astype(np.float64)

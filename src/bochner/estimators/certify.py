@@ -116,7 +116,10 @@ def of_kernel(
         kernel = LabelKernel(fit.reduce(TargetMoments()), centered=False)
     loss, n = pair_loss(aside, fm, Target(task, kernel, False))
     if n < 2:
-        return {}
+        raise ValueError(
+            f"certify= set {n} row(s) aside, and the loss of a kernel is a mean over pairs of "
+            "rows: give more (distinct) rows, or a larger share."
+        )
     found = fixed_kernel(loss, n, DELTA)
     details = {**found.details, "sup k(x, x)": bound}
     assumptions = (*found.assumptions, DISTINCT)

@@ -152,8 +152,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             self.classes_ = source.reduce(targets.ClassSum())
             if len(self.classes_) < 2:
                 raise ValueError(
-                    f"y holds only one class ({self.classes_[0]!r}); a classifier needs at least "
-                    "two. Check the target column, or how the rows were selected."
+                    f"y holds only one class ({self.classes_.tolist()[0]!r}); a classifier needs "
+                    "at least two. Check the target column, or how the rows were selected."
                 )
             parts = set_aside(self.certify, source, held, self.random_state)
             self._fit_source(self._encoded(parts), self._task())

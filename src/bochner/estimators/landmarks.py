@@ -11,8 +11,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array
 
 from ..certificates import Certificate, fixed_landmarks, landmark
+from ..certificates.arguments import WEIGHTED
 from ..certificates.kernel_loss import good_ts
-from ..families import as_family
+from ..families import Family, as_family
 from ..families.base import check_option
 from ..families.fourier import FourierFamily
 from ..learners.base import Selection, Task
@@ -156,13 +157,7 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, TakesWords):
                 "a Fourier family (Gaussian, Laplace, Cauchy, Matern)."
             )
         family.check(source.n_features)
-        hook.at("landmarks")
-        sample = draw_sample(source, settings.SAMPLE_ROWS, _seed(rng), targets=True, hook=hook)
-        resolved = family.resolve(sample)
-        target = None
-        if task.kind != "none":
-            target = similarity_target("raw", source, task, hook)
-        found = self._landmarks(source, sample, target, classes, rng, hook)
+        resolved, found, target = self._chosen(source, family, task, classes, rng, hook)
         self.landmarks_ = found.X
         if not self.learn:
             self.feature_map_ = exact(resolved, found)
@@ -174,6 +169,24 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, TakesWords):
         learned = learn(source, resolved, found, K, beta, target, rng, hook)
         self.feature_map_, self.selection_ = learned.feature_map, learned.selection
         self.certificates_ = self._certified(parts, found, target, learned, task)
+
+    def _chosen(
+        self,
+        source: RowSource,
+        family: Family,
+        task: Task,
+        classes: Array | None,
+        rng: np.random.Generator,
+        hook: Hook,
+    ) -> tuple[Family, Landmarks, Target | None]:
+        """What is settled before the frequencies are; the sample of rows is let go after it."""
+        hook.at("landmarks")
+        sample = draw_sample(source, settings.SAMPLE_ROWS, _seed(rng), targets=True, hook=hook)
+        resolved = family.resolve(sample)
+        target = None
+        if task.kind != "none":
+            target = similarity_target("raw", source, task, hook)
+        return resolved, self._landmarks(source, sample, target, classes, rng, hook), target
 
     def _landmarks(
         self,
@@ -264,6 +277,8 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, TakesWords):
             broken.append(BANDWIDTH)
         if task.kind == "regression":
             broken.append(AMOUNTS)
+        if parts.fit.schema.weighted:
+            broken.append(WEIGHTED)
         others = int(learned.n) - (1 if found.own else 0)
         stats, K = self.selection_.stats, int(self.n_frequencies)
         ts = good_ts(2 * others, DELTA / len(found), K)
@@ -320,7 +335,7 @@ def _encoded(source: RowSource, kind: str) -> tuple[RowSource, Task, Array | Non
     if source.schema.n_targets is None:
         raise ValueError("LandmarkFeatures learns from targets: give y, or scan(target=...).")
     classes = source.reduce(targets.ClassSum())
-    task = Task("classification", len(classes))
+    task = Task("classification", len(classes), tuple(classes.tolist()))
     return targets.with_classes(source, classes, None), task, classes
 
 

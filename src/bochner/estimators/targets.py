@@ -182,8 +182,8 @@ def encode(classes: Array, y: Array) -> Array:
     unknown = classes[index] != y
     if np.any(unknown):
         raise ValueError(
-            f"the target holds {y[unknown][0]!r}, which is none of the {len(classes)} classes "
-            "known so far. Classes must all be present in the first pass or in classes=..."
+            f"the target holds {y[unknown].tolist()[0]!r}, which is none of the {len(classes)} "
+            "classes known so far. Classes must all be present in the first pass or in classes=..."
         )
     return np.asarray(index)
 

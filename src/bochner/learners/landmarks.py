@@ -23,7 +23,7 @@ from ..families import Family
 from ..families.kernel_columns import KernelColumns
 from ..feature_map import FeatureMap
 from ..ops import Dense, FloatArray, Mixed, Projection
-from ..rows import Hook, RowSource
+from ..rows import Block, Hook, RowSource
 from .base import Selection
 from .label_kernel import Target
 from .landmark_choice import Landmarks
@@ -96,12 +96,31 @@ def learn(
 
 
 def loss_of_map(source: RowSource, fm: FeatureMap, landmarks: Landmarks, target: Target) -> Any:
-    """Eq. (10) of the mixed columns themselves, L of them, on rows the landmarks are not among."""
-    row_sum = LossSum(fm, target, False, source.schema.n_targets)
-    s, counts = source.reduce(row_sum)
+    """Eq. (10) of the mixed columns themselves, L of them, on rows the landmarks are not among.
+
+    Each row with a positive weight counts once: a weight of 10 is not ten independent rows.
+    """
+    row_sum = _AsideSum(fm, target, False, source.schema.n_targets)
+    s, counts = source.mapped(_once, source.schema).reduce(row_sum)
     n, A = float(counts[:, 0].sum()), landmarks.factor
     assert A is not None
     return landmark_losses(s[:, None, :], A, n, target.one_hot, False)[:, 0], int(n)
+
+
+class _AsideSum(LossSum):
+    """Of rows set aside: there may be none."""
+
+    def finalise(self, state: Any) -> Any:
+        if state[0] is None or not state[1].any():
+            raise ValueError(
+                "certify= set no rows aside: give more (distinct) rows, or a larger share."
+            )
+        return super().finalise(state)
+
+
+def _once(block: Block) -> Block:
+    """Weights 1 and 0, in the order of the rows."""
+    return block if block.weight is None else block.replace(weight=(block.weight > 0) * 1.0)
 
 
 def reweighted(found: Learned, beta: float) -> Learned:

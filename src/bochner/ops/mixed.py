@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from . import pool
 from .column_set import ColumnSet
-from .projection import FloatArray, Projection
-from .tasks import Worker
-from .tiles import TASKS, Rows, form_tiles, row_chunks
+from .projection import Dense, FloatArray, Projection
+from .tasks import Worker, column_positions, columns_per_form
+from .tiles import TASKS, FormTile, Rows, cut, form_tiles, height, row_chunks
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,23 +61,26 @@ class Mixed(ColumnSet):
 
     def write(self, rows: Rows, scale: FloatArray, out: FloatArray, threads: int | None) -> None:
         mix = (self.base.scale * scale[:, None] * self.mix).reshape(-1)
-        K = self.mix.shape[1]
-        tiles = form_tiles(self.base, rows.dtype)
+        K, tall = self.mix.shape[1], height(rows)
+        spans = _spans(self.base, K, rows.dtype)
 
-        def task(chunk: slice) -> None:
-            total = np.zeros((chunk.stop - chunk.start, self.n_columns))
-            for tile in tiles:
-                worker = Worker(rows, self.base, tile)
-                columns = np.arange(self.base.n_columns)[worker.positions]
-                first, block = _block(columns, mix, K, rows.dtype)
-                for at, phi in worker.columns(chunk):
-                    here = slice(at.start - chunk.start, at.stop - chunk.start)
-                    total[here, first : first + block.shape[1]] += phi @ block
-            out[chunk] = total
+        def task(item: tuple[list[FormTile], slice]) -> None:
+            tiles, chunk = item
+            blocks = [_block(self.base, tile, mix, K, rows.dtype) for tile in tiles]
+            begin = min(first for first, _ in blocks)
+            end = max(first + block.shape[1] for first, block in blocks)
+            total = np.zeros((chunk.stop - chunk.start, end - begin))
+            for tile, (first, block) in zip(tiles, blocks, strict=True):
+                columns = slice(first - begin, first - begin + block.shape[1])
+                for at, phi in Worker(rows, self.base, tile, tall=tall).columns(chunk):
+                    total[at.start - chunk.start : at.stop - chunk.start, columns] += phi @ block
+            out[chunk, begin:end] = total
 
-        step = max(256, (16 << 20) // (8 * max(1, self.n_columns)))  # totals stay small
-        grains = max(TASKS // 4, -(-rows.n // step))
-        pool.run(task, row_chunks(rows.n, grains, 256), threads)
+        grain = 256 * tall
+        step = max(grain, (16 << 20) * len(spans) // (8 * max(1, self.n_columns)))
+        chunks = max(-(-TASKS // (4 * len(spans))), -(-rows.n // step))  # totals stay small
+        todo = [(span, at) for at in row_chunks(rows.n, chunks, grain) for span in spans]
+        pool.run(task, todo, threads)
 
     def project(self, rows: Rows, R: FloatArray, threads: int | None) -> FloatArray:
         from .project import project
@@ -115,10 +118,25 @@ class Mixed(ColumnSet):
         return np.asarray((self.mix[:, :, None] * T[:, None, :]).reshape(-1, T.shape[1]))
 
 
+def _spans(base: Projection, K: int, dtype: np.dtype[np.generic]) -> list[list[FormTile]]:
+    """Tiles that make up whole groups of K forms, for tasks that share no column of the result.
+
+    Forms of a matrix are cut between groups; a structured draw orders its forms by blocks, and
+    groups larger than a tile run over several: there, all tiles are one span.
+    """
+    tiles = form_tiles(base, dtype)
+    widest = max((tile.width for tile in tiles), default=0)
+    if not isinstance(base.operator, Dense) or base.activation == "pair" or widest < K:
+        return [tiles]
+    width = widest // K * K
+    return [[FormTile(at, at.stop - at.start)] for at in cut(0, base.n_forms, width)]
+
+
 def _block(
-    columns: NDArray[np.intp], mix: FloatArray, K: int, dtype: np.dtype[np.generic]
+    base: Projection, tile: FormTile, mix: FloatArray, K: int, dtype: np.dtype[np.generic]
 ) -> tuple[int, FloatArray]:
-    """The first group that these columns of the base belong to, and their part of the mixing."""
+    """The first group that these forms belong to, and their part of the mixing."""
+    columns = np.arange(base.n_columns)[column_positions(tile, columns_per_form(base))]
     groups = columns // K
     first = int(groups.min())
     block = np.zeros((len(columns), int(groups.max()) - first + 1), dtype)

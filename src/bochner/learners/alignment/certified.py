@@ -18,6 +18,7 @@ import math
 from dataclasses import replace
 
 from ...certificates import Certificate, alignment_suboptimality
+from ...certificates.arguments import WEIGHTED
 from ...certificates.certificate import check_delta
 from ..base import Selection
 
@@ -30,7 +31,6 @@ _DRAWN = {
     "finite": "the candidates are all columns there are, and no independent draws",
     "jointly": "the candidates are drawn jointly (orthogonal, Sobol, in pairs or by parts)",
 }
-_WEIGHTED = "rows have weights: they are no independent draws from one distribution"
 _DISTINCT = "no two rows are equal (a subsample by hash keeps equal rows together)"
 _TRIVIAL = 2.0
 
@@ -75,7 +75,7 @@ def _broken(selection: Selection) -> list[str]:
     given = (_SIMILARITY.get(stats["similarity"]), _DRAWN.get(stats["drawn"]))
     reasons = [reason for reason in given if reason is not None]
     if stats["weighted"]:
-        reasons.append(_WEIGHTED)
+        reasons.append(WEIGHTED)
     if stats["use"] in ("support", "top"):
         reasons.append(f'use="{stats["use"]}" keeps columns without their learned weights')
     elif stats["use"] == "weight" and len(stats["columns"]) < stats["nnz"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...certificates import Certificate, pac_bayes_second_order
-from ...certificates.arguments import CENTRED
+from ...certificates.arguments import CENTRED, WEIGHTED
 from ...certificates.certificate import check_delta
 from ...certificates.kernel_loss import good_ts
 from ..base import Selection
@@ -18,7 +18,6 @@ _SIMILARITY = {
     "amounts": "the similarity of amounts is scaled by the mean and deviation of these rows",
     "factor": "the label kernel given is not known to stay within [-1, 1]",
 }
-_WEIGHTED = "rows have weights: they are no independent draws from one distribution"
 _PHASE = (
     "kernel alignment loss of the mean over phases of the learned kernel, sum_m q_m "
     "cos(w_m.(x - x')) (not the error of a classifier)"
@@ -49,5 +48,5 @@ def _broken(selection: Selection) -> tuple[str, ...]:
     if stats["centered"]:
         reasons.append(CENTRED)
     if stats["weighted"]:
-        reasons.append(_WEIGHTED)
+        reasons.append(WEIGHTED)
     return tuple(reasons)

@@ -110,8 +110,10 @@ def check_classes(target: Target, counts: Array) -> None:
             "classes at least."
         )
     if few:
+        names = target.task.classes
+        label = few[0] if names is None else names[few[0]]
         raise ValueError(
-            f"the class with index {few[0]} has one row, so there is no pair within it to align; "
+            f"the class {label!r} has one row, so there is no pair within it to align; "
             "give it another row, merge it with another class, or leave it out."
         )
 
