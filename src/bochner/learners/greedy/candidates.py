@@ -12,6 +12,7 @@ Where the rows are in memory and all candidates fit beside them, they are comput
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,24 @@ class Less:
         return np.asarray(self.fm(block.X) - self.mean)
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some candidates, in units: rows that are their features (``fm`` is None), or rows and map."""
+
+    source: RowSource
+    fm: FeatureMap | None
+    columns: list[int]
+
+    @classmethod
+    def of(cls, source: RowSource, fm: FeatureMap, columns: Sequence[int] = ()) -> Part:
+        return cls(*materialised(source, fm), list(columns))
+
+    @property
+    def whole(self) -> FeatureMap:
+        """The map from the rows to the features."""
+        return _as_they_are(self.source) if self.fm is None else self.fm
+
+
 class Candidates:
     """What greedy steps ask of the rows; counts the passes over all candidates."""
 
@@ -79,7 +98,9 @@ class Candidates:
         self, source: RowSource, fm: FeatureMap, normalise: bool, centred: bool, hook: Hook
     ) -> None:
         kept, plain = materialised(source, fm)
-        self.source, self.fm = (source, fm) if plain is not None else (kept, _as_they_are(kept))
+        #: Are the rows held in memory, as features, once and for all?
+        self.held = plain is None
+        self.source, self.fm = (kept, _as_they_are(kept)) if self.held else (source, fm)
         self.hook, self.centred, self.passes = hook, centred, 1
         figures = Survey(Design.of(self.source, self.fm))
         self.total, sums, squares = self.source.reduce(figures, hook=hook)
@@ -110,16 +131,20 @@ class Candidates:
     def products(self, columns: Indices) -> FloatArray:
         """G[:, J]; one pass over all candidates."""
         self.passes += 1
-        return self.v[:, None] * self._products(self.fm, columns)
+        less = Less(self.of(columns), (self.mean * self.v)[columns])
+        sums = statistics.project(self.source, self.fm, less, hook=self.hook)
+        return self.v[:, None] * sums / self.total
 
-    def products_among(self, columns: Indices, others: Indices) -> FloatArray:
-        """G[I, J]; a pass over these columns alone."""
-        return self._products(self.of(columns), others)
+    def part(self, columns: list[int]) -> Part:
+        """Some candidates; computed (or gathered) at once where the rows are in memory."""
+        return Part.of(self.source, self.of(columns), columns)
 
-    def _products(self, fm: FeatureMap, columns: Indices) -> FloatArray:
-        mean = (self.mean * self.v)[columns]
-        less = Less(self.of(columns), mean)
-        return statistics.project(self.source, fm, less, hook=self.hook) / self.total
+    def products_within(self, part: Part, old: int) -> FloatArray:
+        """G[P, J] for the candidates P of a part and J, all of them but the first ``old``."""
+        mean = (self.mean * self.v)[part.columns[old:]]
+        fm = part.whole
+        less = Less(fm.take(np.arange(old, fm.n_features)), mean)
+        return statistics.project(part.source, fm, less, hook=self.hook) / self.total
 
     def correlate(self, coefficients: statistics.Coefficients) -> FloatArray:
         """g, N x C; one pass over all candidates."""

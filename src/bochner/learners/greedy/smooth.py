@@ -16,14 +16,14 @@ import numpy as np
 
 from ...feature_map import FeatureMap
 from ...linear.descent import Iterate, Stopping, lbfgs, newton
-from ...linear.design import Design, materialised
-from ...linear.factor import sample_factor
+from ...linear.design import Design
+from ...linear.factor import full_factor, sample_factor
 from ...linear.losses import Loss
 from ...linear.model import LinearModel
 from ...linear.risk import Problem, Risk
 from ...ops import FloatArray
 from ...rows import Block
-from .candidates import Candidates
+from .candidates import Candidates, Part
 from .choice import ranked, strength
 from .cholesky import Cholesky
 from .losses import Penalty
@@ -33,6 +33,9 @@ from .path import Model
 #: coupled loss takes Newton steps.
 TOLERANCE = 1e-13
 NEWTON_UNKNOWNS = 2_000
+#: Steps in the coordinates of the Hessian at the last optimum: each is a gradient, and a Hessian
+#: costs as much as several. Where so many are not enough it was too far: Newton goes on from there.
+FEW = 15
 #: Candidates looked at together when one of them may turn out to be a combination of others.
 SPARE = 3
 
@@ -44,11 +47,11 @@ class Penalised(Problem):
     total: float
 
     @classmethod
-    def on_columns(
-        cls, candidates: Candidates, fm: FeatureMap, loss: Loss, penalty: Penalty
+    def on_part(
+        cls, candidates: Candidates, part: Part, loss: Loss, penalty: Penalty
     ) -> Penalised:
-        source, plain = materialised(candidates.source, fm)
-        problem = cls(source, Design.of(source, plain), loss, 0.0, fit_intercept=candidates.centred)
+        design = Design.of(part.source, part.fm)
+        problem = cls(part.source, design, loss, 0.0, fit_intercept=candidates.centred)
         problem.penalty, problem.total = penalty, candidates.total
         return problem
 
@@ -71,7 +74,8 @@ class Penalised(Problem):
         at, stop = Iterate(point, self.evaluate(point)), Stopping(TOLERANCE, 200)
         if self.loss.coupled and point.size > NEWTON_UNKNOWNS:
             return lbfgs(self, at, sample_factor(self, point), stop)
-        return newton(self, at, stop)
+        at = lbfgs(self, at, full_factor(self, point), Stopping(TOLERANCE, FEW))
+        return newton(self, at, stop) if at.status == "max_iter" else at
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +103,7 @@ class Descent:
         self.factor = Cholesky(1)
         self.point = np.zeros((loss.n_columns, 1))
         self._least, self.first = 0.0, np.zeros(candidates.n)
+        self.part: Part | None = None
         if candidates.centred:
             self.point = self._intercepts()
 
@@ -106,7 +111,8 @@ class Descent:
         """The model without features, as one with a silent column."""
         one = self.candidates.fm.take(np.zeros(1, dtype=np.intp))
         silent = FeatureMap(one.family, one.projection, np.zeros(1))
-        problem = Penalised.on_columns(self.candidates, silent, self.loss, self.penalty)
+        part = Part.of(self.candidates.source, silent)
+        problem = Penalised.on_part(self.candidates, part, self.loss, self.penalty)
         return problem.solve(np.zeros((self.loss.n_columns, 2))).point[:, 1:]
 
     def steps(self, per_step: int, count: int) -> Iterator[list[Model]]:
@@ -133,13 +139,14 @@ class Descent:
     def _take(self, scores: FloatArray, count: int) -> bool:
         """The strongest ``count`` that are no combination of others; False where there is none."""
         before, order = len(self.S), ranked(scores, self.free, self.candidates.tie)
+        spare = 0 if self.candidates.held else SPARE
         while (left := count - (len(self.S) - before)) > 0:
-            if not (batch := list(islice(order, left + SPARE))):
+            if not (batch := list(islice(order, left + spare))):
                 break
-            J = np.array(batch, dtype=np.intp)
-            old = np.array(self.S, dtype=np.intp)
-            G = self.candidates.products_among(np.concatenate([old, J]), J)
-            self._add(batch, G, len(old), left)
+            old = len(self.S)
+            self.part = self.candidates.part([*self.S, *batch])
+            self._add(batch, self.candidates.products_within(self.part, old), old, left)
+            spare = SPARE
         return len(self.S) > before
 
     def _add(self, batch: list[int], G: FloatArray, old: int, count: int) -> None:
@@ -157,8 +164,9 @@ class Descent:
 
     def _refit(self) -> Model:
         """The optimum on S, from the last one."""
-        fm = self.candidates.of(self.S)
-        problem = Penalised.on_columns(self.candidates, fm, self.loss, self.penalty)
+        if self.part is None or self.part.columns != self.S:
+            self.part = self.candidates.part(self.S)
+        problem = Penalised.on_part(self.candidates, self.part, self.loss, self.penalty)
         point = np.zeros(problem.shape)
         point[:, : self.point.shape[1] - 1] = self.point[:, :-1]
         point[:, -1] = self.point[:, -1]
