@@ -207,7 +207,8 @@ def _at(result: Result, data: str, name: str) -> dict[int, Any]:
 def _lowest(result: Result, data: str) -> str:
     curves = {name: _at(result, data, name) for name in FOUR}
     sizes = sorted(curves[MFGA])
-    best = {M: min(FOUR, key=lambda name, M=M: curves[name][M].mean) for M in sizes}
+    means = {M: {name: curves[name][M].mean for name in FOUR} for M in sizes}
+    best = {M: min(of, key=of.__getitem__) for M, of in means.items()}
     won = [M for M in sizes if best[M] == MFGA]
     others = ", ".join(f"{best[M]} at {M}" for M in sizes if best[M] != MFGA)
     return (

@@ -12,7 +12,6 @@ Where the rows are in memory and all candidates fit beside them, they are comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,24 +72,6 @@ class Less:
         return np.asarray(self.fm(block.X) - self.mean)
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some candidates, in units: rows that are their features (``fm`` is None), or rows and map."""
-
-    source: RowSource
-    fm: FeatureMap | None
-    columns: list[int]
-
-    @classmethod
-    def of(cls, source: RowSource, fm: FeatureMap, columns: Sequence[int] = ()) -> Part:
-        return cls(*materialised(source, fm), list(columns))
-
-    @property
-    def whole(self) -> FeatureMap:
-        """The map from the rows to the features."""
-        return _as_they_are(self.source) if self.fm is None else self.fm
-
-
 class Candidates:
     """What greedy steps ask of the rows; counts the passes over all candidates."""
 
@@ -134,17 +115,6 @@ class Candidates:
         less = Less(self.of(columns), (self.mean * self.v)[columns])
         sums = statistics.project(self.source, self.fm, less, hook=self.hook)
         return self.v[:, None] * sums / self.total
-
-    def part(self, columns: list[int]) -> Part:
-        """Some candidates; computed (or gathered) at once where the rows are in memory."""
-        return Part.of(self.source, self.of(columns), columns)
-
-    def products_within(self, part: Part, old: int) -> FloatArray:
-        """G[P, J] for the candidates P of a part and J, all of them but the first ``old``."""
-        mean = (self.mean * self.v)[part.columns[old:]]
-        fm = part.whole
-        less = Less(fm.take(np.arange(old, fm.n_features)), mean)
-        return statistics.project(part.source, fm, less, hook=self.hook) / self.total
 
     def correlate(self, coefficients: statistics.Coefficients) -> FloatArray:
         """g, N x C; one pass over all candidates."""
