@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -225,6 +226,27 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
             self.feature_map_, self.selection_ = learned
             self.certificates_ = self._certify(parts, task)
         return self
+
+    def truncate(self, M: int) -> Self:
+        """The same features up to the M-th, as a fitted transformer of their own.
+
+        Of `Greedy`, `Energy` and `MarginSearch`, whose columns are in the order of selection, it is
+        the fit for M columns (up to a common factor), without a fit; ``selection_`` is still that
+        of all. What was certified of all columns does not hold of some, and is dropped.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bochner import LearnedFeatures
+        >>> X = np.random.default_rng(0).standard_normal((100, 20))
+        >>> features = LearnedFeatures("linear", "greedy", n_components=2).fit(X, X[:, 4] - X[:, 1])
+        >>> features.truncate(1).transform(X).shape
+        (100, 1)
+        """
+        check_is_fitted(self)
+        part = copy(self).set_params(n_components=M)
+        part.feature_map_, part.certificates_ = self.feature_map_.truncate(M), {}
+        return part
 
     def _certify(self, parts: Parts, task: Task) -> dict[str, Certificate]:
         found: dict[str, Certificate] = {}

@@ -186,6 +186,8 @@ class _Run:
                 break
         else:
             status = self.engine.status
+        if not models:
+            _refuse_silent(self.candidates.n)
         path = GreedyPath.of(models)
         return (self._judged(path) if self.judges else path), status
 
@@ -235,11 +237,20 @@ def _down_to(models: list[Model], risk: float) -> list[Model]:
 
 def _refuse_constant(candidates: Candidates) -> None:
     if not candidates.varies.any():
-        what = "is constant" if candidates.centred else "is zero"
+        what = "is constant (to rounding)" if candidates.centred else "is zero"
         raise ValueError(
             f"Greedy: each of the {candidates.n} candidates {what} over the rows, so there is "
-            "nothing to choose from. Check the columns of X and the bandwidth."
+            "nothing to choose from. Check the columns of X (standardise those that vary little "
+            "beside their mean) and the bandwidth."
         )
+
+
+def _refuse_silent(n: int) -> None:
+    raise ValueError(
+        f"Greedy: none of the {n} candidates says anything of the targets on the rows it learns "
+        "from. Are they all the same there (one class, or one amount; rows of weight zero and "
+        "those that cv= holds out do not count)? Else draw other candidates."
+    )
 
 
 def _warn_of_rank(size: int, M: int) -> None:
