@@ -27,7 +27,7 @@ from .splits import Split, held_out, part_of
 BYTES = 16.0
 CHOICE_ROWS = 3000
 SAMPLE_ROWS = 20_000
-PENALTIES = (1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2)
+PENALTIES = (1e-2, 1e-1, 1e0, 1e1, 1e2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ EXPERIMENT = Experiment(
     "Each part has a page of its own.",
     parts=(
         "shahrampour_adult",
+        "shahrampour_a9a",
         "shahrampour_epileptic",
         "shahrampour_news",
         "shahrampour_amounts",
