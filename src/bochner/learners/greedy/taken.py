@@ -98,8 +98,10 @@ class Held(Streamed):
     def _copy(self, batch: Sequence[int]) -> None:
         """The batch as the rows of F after those of S."""
         k, n = len(self.S), self.of_all.n_rows
-        if k + len(batch) > len(self.F):
-            grown = np.empty((2 * (k + len(batch)), n), dtype=self.F.dtype)
+        needed = k + len(batch)
+        if needed > len(self.F):
+            most = max(needed, min(2 * needed, self.candidates.n))
+            grown = np.empty((most, n), dtype=self.F.dtype)
             grown[:k] = self.F[:k]
             self.F = grown
         columns, new = np.array(batch, dtype=np.intp), self.F[k : k + len(batch)]
