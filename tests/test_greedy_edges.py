@@ -97,3 +97,33 @@ def test_sums_over_columns_that_lie_one_after_another(dtype, M):
     for w in (None, rng(5).random(2500), rng(6).standard_normal(2500)):
         expected = Z.T.astype(float) @ (Z if w is None else w[:, None] * Z.astype(float))
         assert_allclose(design.gram(far, w), expected, **tol)
+
+
+class TestMemory:
+    """Products of all candidates with those chosen: N x M numbers, of which N x N is too much."""
+
+    X = rows(40, 500, seed=9)
+    y = X[:, 3] * X[:, 5] + 0.1 * rng(10).standard_normal(40)
+
+    def test_auto_makes_room_as_it_goes(self):
+        """125,751 candidates: all products of all of them would be 118 GiB."""
+        model = fit(self.X, self.y, family=Taylor(2, 30.0), M="auto", random_state=0)
+        assert model.selection_.weights.shape == (125_751,)
+
+    def test_too_many_are_refused_before_anything_is_made(self, monkeypatch):
+        def survey(*args):
+            raise AssertionError("candidates were looked at")
+
+        monkeypatch.setattr("bochner.learners.greedy.learner.Candidates", survey)
+        monkeypatch.setattr("bochner.learners.greedy.squared.physical_memory", lambda: 2.0**30)
+        with pytest.raises(MemoryError, match=r"2,000 columns .*n_components=1,035 would fit"):
+            fit(self.X, self.y, family=Taylor(2, 30.0), M=2000, random_state=0)
+
+    def test_more_columns_than_a_block(self):
+        Z = rows(300, 150, seed=11)
+        t = Z @ rng(12).standard_normal(150)
+        model = fit(Z, t, M=140)
+        theta = model.selection_.path.coefs[-1][0]
+        phi = model.transform(Z)
+        design = np.column_stack([phi, np.ones(300)])
+        assert_allclose(theta, np.linalg.lstsq(design, t, rcond=None)[0][:-1], rtol=1e-6)

@@ -20,7 +20,7 @@ from .candidates import Candidates
 from .losses import LOSSES, PENALTIES, Penalty, as_loss, name_of, with_targets
 from .path import GreedyPath, Model, judged
 from .smooth import Descent
-from .squared import Pursuit
+from .squared import Pursuit, check_memory
 
 #: alpha="auto" of a logistic loss: classes that a hyperplane separates have no optimum without.
 AUTO_ALPHA = 1e-4
@@ -156,12 +156,15 @@ class _Run:
         loss = as_loss(name, learned, request)
         hook = request.hook.at("candidates")
         centred = bool(learner.fit_intercept)
+        alpha = AUTO_ALPHA * (name == "logistic") if learner.alpha == "auto" else learner.alpha
+        pursues = isinstance(loss, Squared) and (learner.penalty == "l2" or alpha == 0)
+        if pursues and not request.auto_components:
+            check_memory(fm.n_features, request.n_components)
         candidates = Candidates(learned, fm, bool(learner.normalise), centred, hook)
         _refuse_constant(candidates)
-        alpha = AUTO_ALPHA * (name == "logistic") if learner.alpha == "auto" else learner.alpha
         engine: Pursuit | Descent
-        if isinstance(loss, Squared) and (learner.penalty == "l2" or alpha == 0):
-            engine = Pursuit(candidates, float(alpha), request.n_components)
+        if pursues:
+            engine = Pursuit(candidates, float(alpha))
         else:
             engine = Descent(candidates, loss, Penalty(float(alpha), learner.penalty))
         return cls(learner, source, request, fm, candidates, loss, engine)
