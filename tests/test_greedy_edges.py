@@ -119,6 +119,15 @@ class TestMemory:
         with pytest.raises(MemoryError, match=r"2,000 columns .*n_components=1,035 would fit"):
             fit(self.X, self.y, family=Taylor(2, 30.0), M=2000, random_state=0)
 
+    def test_refits_agree_where_columns_do_not_fit_beside_the_rows(self, monkeypatch):
+        held = fit(X, Y, Greedy(2), M=6)
+        monkeypatch.setattr("bochner.learners.greedy.taken.FEATURE_BYTES", 100)
+        made_anew = fit(X, Y, Greedy(2), M=6)
+        columns = made_anew.selection_.stats["columns"]
+        assert_array_equal(columns, held.selection_.stats["columns"])
+        for a, b in zip(held.selection_.path.coefs, made_anew.selection_.path.coefs, strict=True):
+            assert_allclose(a, b, atol=1e-6)
+
     def test_more_columns_than_a_block(self):
         Z = rows(300, 150, seed=11)
         t = Z @ rng(12).standard_normal(150)

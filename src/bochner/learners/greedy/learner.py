@@ -166,7 +166,8 @@ class _Run:
         if pursues:
             engine = Pursuit(candidates, float(alpha))
         else:
-            engine = Descent(candidates, loss, Penalty(float(alpha), learner.penalty))
+            penalty = Penalty(float(alpha), learner.penalty)
+            engine = Descent(candidates, loss, penalty, request.n_components)
         return cls(learner, source, request, fm, candidates, loss, engine)
 
     @property

@@ -26,7 +26,7 @@ from .choice import ranked, strength
 from .cholesky import Cholesky
 from .losses import Penalty
 from .path import Model
-from .taken import Held, Streamed
+from .taken import taken_of
 
 #: How exact a refit is (the Newton decrement, relative to the risk), and unknowns up to which a
 #: coupled loss takes Newton steps.
@@ -77,9 +77,9 @@ class Penalised(Problem):
 class Descent:
     """The columns taken so far, S, and the best model on them."""
 
-    def __init__(self, candidates: Candidates, loss: Loss, penalty: Penalty) -> None:
+    def __init__(self, candidates: Candidates, loss: Loss, penalty: Penalty, most: int) -> None:
         self.candidates, self.loss, self.penalty = candidates, loss, penalty
-        self.taken = Held(candidates) if candidates.held else Streamed(candidates)
+        self.taken = taken_of(candidates, most)
         self.S = self.taken.S
         self.free = candidates.varies.copy()
         self.status = "count"

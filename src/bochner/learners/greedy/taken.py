@@ -15,7 +15,7 @@ import numpy as np
 from ... import statistics
 from ...feature_map import FeatureMap
 from ...linear.column_major import ColumnMajor, ColumnMajorRows
-from ...linear.design import VIEW_BYTES, Design, materialised
+from ...linear.design import FEATURE_BYTES, VIEW_BYTES, Design, materialised
 from ...linear.losses import Loss
 from ...linear.model import LinearModel
 from ...ops import FloatArray, pool
@@ -35,6 +35,13 @@ class Slopes:
         Z = np.asarray(self.model.decision(self.fm, block.X), dtype=np.float64)
         y: Any = block.y
         return self.loss.evaluate(Z, y, np.ones(len(Z)))[1]
+
+
+def taken_of(candidates: Candidates, most: int) -> Streamed:
+    """Held where the rows are and ``most`` columns of them fit beside."""
+    source = candidates.source
+    bytes_ = (source.n_rows or 0) * most * source.schema.dtype.itemsize
+    return Held(candidates) if candidates.held and bytes_ <= FEATURE_BYTES else Streamed(candidates)
 
 
 class Streamed:
