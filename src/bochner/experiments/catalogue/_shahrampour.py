@@ -40,6 +40,7 @@ from ._shahrampour_shown import (
     MEAN,
     MEDIAN,
     MFGA,
+    RAW,
     RKS,
     WIDER,
     findings,
@@ -122,6 +123,7 @@ def methods(row: Row, task: str, quick: bool) -> list[Any]:
         *of(LKRF, near, top, max(m_0, most)),
         *of(EERF, near, Energy(), max(m_0, most)),
         *of(MFGA, Union(explicit), greedy, "all"),
+        *of(RAW, Union(explicit), Greedy(greedy.per_step, normalise=False), "all"),
         *([] if classes else of(MEDIAN, Union([Taylor(2, "median")]), greedy, "all")),
         *of(WIDER, Union([*explicit, near]), greedy, wider),
         gaussian(row.share, row.most_rows),
@@ -193,9 +195,10 @@ def compared(
         "Columns are standardised; Gaussian bandwidth: mean distance to the 50th nearest "
         "neighbour; M_0, M and N_0 / N of table 2 (at most 8,000 rows for exact kernels). "
         "Candidates of MFGA: first-order Taylor and linear columns for classes, the second-order "
-        "Taylor map for amounts. Penalties are chosen on a quarter of the training rows (the "
-        'paper says "we tune the regularization and report the best result", apparently on test '
-        'rows). "features, s" is the learning of all M features at the largest M (one fit for all '
+        "Taylor map for amounts; MFGA divides columns by their deviation before it compares them, "
+        "the raw gradient (as printed) does not. Penalties are chosen on a quarter of the training "
+        'rows (the paper says "we tune the regularization and report the best result", apparently '
+        'on test rows). "features, s" is the learning of all M features at the largest M (one fit for all '
         'sizes), "head, s" the training on them.',
         lambda quick: [trial(row, quick) for row in rows[: 1 if quick else None]],
         (Picture("error", picture),),

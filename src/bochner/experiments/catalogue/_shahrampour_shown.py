@@ -11,6 +11,7 @@ from ..curve import BETWEEN
 
 RKS, LKRF, EERF, MFGA = "RKS", "LKRF", "EERF", "MFGA"
 WIDER, MEDIAN = "greedy, Fourier too", "MFGA, median bandwidth"
+RAW = "MFGA, raw gradient"
 LINEAR, MEAN = "plain linear model", "mean of y"
 FOUR = (RKS, LKRF, EERF, MFGA)
 
@@ -49,7 +50,8 @@ def findings(result: Result) -> list[str]:
     found = []
     for data in dict.fromkeys(line.data for line in result.lines):
         found += [_lowest(result, data), _columns(result, data), _against_linear(result, data)]
-    return [sentence for sentence in found if sentence]
+        found.append(_normalised(result, data))
+    return found
 
 
 def _at(result: Result, data: str, name: str) -> dict[int, Any]:
@@ -85,6 +87,13 @@ def _columns(result: Result, data: str) -> str:
         if value
     ]
     return f"{data}: columns chosen at the largest M (first repetition): {'; '.join(told)}"
+
+
+def _normalised(result: Result, data: str) -> str:
+    """What dividing columns by their deviation does, size by size."""
+    ours, raw = _at(result, data, MFGA), _at(result, data, RAW)
+    told = ", ".join(f"{raw[M].mean - ours[M].mean:+.2f} at {M}" for M in sorted(ours))
+    return f"{data}: selection by the raw gradient less that of columns of deviation 1, %: {told}"
 
 
 def _against_linear(result: Result, data: str) -> str:
