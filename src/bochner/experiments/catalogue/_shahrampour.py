@@ -198,8 +198,8 @@ def compared(
         "Taylor map for amounts; MFGA divides columns by their deviation before it compares them, "
         "the raw gradient (as printed) does not. Penalties are chosen on a quarter of the training "
         'rows (the paper says "we tune the regularization and report the best result", apparently '
-        'on test rows). "features, s" is the learning of all M features at the largest M (one fit for all '
-        'sizes), "head, s" the training on them.',
+        'on test rows). "features, s" is the learning of all M features at the largest M (one fit '
+        'for all sizes), "head, s" the training on them.',
         lambda quick: [trial(row, quick) for row in rows[: 1 if quick else None]],
         (Picture("error", picture),),
         lambda result: [*findings(result), *more(result)],
