@@ -56,6 +56,17 @@ def test_a_constant_column_far_from_zero_is_never_chosen():
     assert set(model.selection_.stats["columns"]) == {0, 1}
 
 
+def test_names_are_those_of_the_columns_of_a_table():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["age", "x1", "x0", "pay", "e", "f", "g", "h"])
+    y = X[:, 0] * X[:, 2] + 0.5 * X[:, 3]
+    family = Union(["linear", Taylor(2, 1e3)])
+    model = fit(table, y, family=family, M=2)
+    assert list(model.get_feature_names_out()) == ["taylor:age*x0", "linear:pay"]
+    plain = fit(X, y, family=family, M=2)
+    assert list(plain.get_feature_names_out()) == ["taylor:x0*x2", "linear:x3"]
+
+
 class TestTruncate:
     family = Union([Taylor(2, 3.0), Linear(), Gaussian(2.0)])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from typing import Any, Self
 
@@ -106,10 +107,14 @@ class Transforms:
         return blocks[0] if len(blocks) == 1 else stacked(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A readable name for each column."""
+        """A readable name for each column, with those of the columns of X where X had any."""
         check_is_fitted(self)
-        _check_feature_names_in(self, input_features)
-        return np.array(self.feature_map_.names, dtype=object)
+        given = _check_feature_names_in(self, input_features)
+
+        def told(name: str) -> str:
+            return re.sub(r"\bx(\d+)\b", lambda found: str(given[int(found[1])]), name)
+
+        return np.array([told(name) for name in self.feature_map_.names], dtype=object)
 
     @property
     def _n_features_out(self) -> int:
