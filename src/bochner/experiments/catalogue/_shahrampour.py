@@ -33,6 +33,7 @@ from ..curve import BETWEEN
 from ..kernel_machines import gaussian, gaussian_and_linear
 from ..splits import part_of, standardised
 from ._shahrampour_shown import (
+    CENTRED,
     EERF,
     FOUR,
     LINEAR,
@@ -122,6 +123,7 @@ def methods(row: Row, task: str, quick: bool) -> list[Any]:
         *of(RKS, near, "uniform", most),
         *of(LKRF, near, top, max(m_0, most)),
         *of(EERF, near, Energy(), max(m_0, most)),
+        *(of(CENTRED, near, Energy("centered"), max(m_0, most)) if classes else []),
         *of(MFGA, Union(explicit), greedy, "all"),
         *of(RAW, Union(explicit), Greedy(greedy.per_step, normalise=False), "all"),
         *([] if classes else of(MEDIAN, Union([Taylor(2, "median")]), greedy, "all")),
@@ -196,10 +198,11 @@ def compared(
         "neighbour; M_0, M and N_0 / N of table 2 (at most 8,000 rows for exact kernels). "
         "Candidates of MFGA: first-order Taylor and linear columns for classes, the second-order "
         "Taylor map for amounts; MFGA divides columns by their deviation before it compares them, "
-        "the raw gradient (as printed) does not. Penalties are chosen on a quarter of the training "
-        'rows (the paper says "we tune the regularization and report the best result", apparently '
-        'on test rows). "features, s" is the learning of all M features at the largest M (one fit '
-        'for all sizes), "head, s" the training on them.',
+        "the raw gradient (as printed) does not. EERF ranks by mean(y phi) as printed, or takes "
+        "the mean off y first. Penalties are chosen on a quarter of the training rows (the paper "
+        'says "we tune the regularization and report the best result", apparently on test rows). '
+        '"features, s" is the learning of all M features at the largest M (one fit for all sizes), '
+        '"head, s" the training on them.',
         lambda quick: [trial(row, quick) for row in rows[: 1 if quick else None]],
         (Picture("error", picture),),
         lambda result: [*findings(result), *more(result)],
