@@ -9,7 +9,7 @@ from bochner.families import Gaussian, Linear, Taylor, Union
 from bochner.learners import Greedy
 from bochner.linear.column_major import ColumnMajor
 from bochner.linear.design import Design
-from bochner.ops import Columns, Projection
+from bochner.ops import Columns, Projection, map_rows
 from make import rng, rows
 
 X = rows(300, 8)
@@ -147,3 +147,13 @@ class TestMemory:
         phi = model.transform(Z)
         design = np.column_stack([phi, np.ones(300)])
         assert_allclose(theta, np.linalg.lstsq(design, t, rcond=None)[0][:-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("index", [[7, 2, 2], [0, 1, 2, 3, 4, 5, 6, 7]])
+def test_models_of_few_columns_side_by_side(index):
+    """Taken out or multiplied by zeros: the same scores, with offsets and a scale too."""
+    index = np.array(index)
+    offsets = rng(13).standard_normal(len(index))
+    p = Projection(Columns(8, index), "identity", 1.7, offsets)
+    T = rng(14).standard_normal((len(index), 5))
+    assert_allclose(map_rows(X, p, T), 1.7 * (X[:, index] + offsets) @ T, atol=1e-12)

@@ -195,7 +195,8 @@ def compared(
         name,
         f"Shahrampour & Tarokh 2018, figure 1 and table 2: {what}",
         "Columns are standardised; Gaussian bandwidth: mean distance to the 50th nearest "
-        "neighbour; M_0, M and N_0 / N of table 2 (at most 8,000 rows for exact kernels). "
+        "neighbour; M_0, M and N_0 / N of table 2 (for exact kernels at most "
+        f"{max(row.most_rows for row in rows):,} rows). "
         "Candidates of MFGA: first-order Taylor and linear columns for classes, the second-order "
         "Taylor map for amounts; MFGA divides columns by their deviation before it compares them, "
         "the raw gradient (as printed) does not. EERF ranks by mean(y phi) as printed, or takes "
