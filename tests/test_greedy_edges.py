@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import PredefinedSplit
 
 from bochner import LearnedFeatures, scan
 from bochner.families import Gaussian, Linear, Taylor, Union
@@ -32,6 +33,15 @@ def test_one_class_has_no_weight():
     model = LearnedFeatures("linear", Greedy(), n_components=2)
     with pytest.raises(ValueError, match="rows of weight zero"):
         model.fit(X, Y, sample_weight=Y.astype(float))
+
+
+def test_all_weight_is_held_out():
+    """Over several blocks without any weight, which have no mean."""
+    held = np.arange(300) < 10
+    weight, cv = held.astype(float), PredefinedSplit(np.where(held, 0, -1))
+    model = LearnedFeatures("linear", Greedy(validation=True), n_components=2, cv=cv)
+    with pytest.raises(ValueError, match="no rows with a positive weight"):
+        model.fit(X, T, sample_weight=weight)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -26,6 +26,8 @@ from ...ops import Columns, FloatArray, Projection
 from ...rows import Block, Hook, RowSource, RowSum
 
 Indices = NDArray[np.intp]
+#: What rows of weight zero count, so that they have a mean too: no sum of weights is so small.
+NOTHING = 1e-306
 
 
 class Survey(RowSum["FloatArray | None", "tuple[float, FloatArray, FloatArray]"]):
@@ -47,7 +49,7 @@ class Survey(RowSum["FloatArray | None", "tuple[float, FloatArray, FloatArray]"]
 
         def visit(phi: Any, rows: slice) -> FloatArray:
             here = w[rows].astype(phi.dtype)
-            total = max(float(w[rows].sum()), np.finfo(np.float64).tiny)
+            total = max(float(w[rows].sum()), NOTHING)
             thin = hasattr(phi, "multiply")  # sparse
             first = np.zeros(phi.shape[1]) if thin or not len(phi) else phi[0].astype(np.float64)
             phi = phi if thin else phi - first.astype(phi.dtype)
@@ -62,7 +64,7 @@ class Survey(RowSum["FloatArray | None", "tuple[float, FloatArray, FloatArray]"]
         return (b if a is None else a) if a is None or b is None else _joined(a, b)
 
     def finalise(self, state: FloatArray | None) -> tuple[float, FloatArray, FloatArray]:
-        if state is None or not state[2, 0] > np.finfo(np.float64).tiny:
+        if state is None or not state[2, 0] > 1e6 * NOTHING:
             raise ValueError(
                 "no rows with a positive weight to select features on: check sample_weight, or "
                 "what cv= holds out."
