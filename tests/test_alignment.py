@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize
 
 import naive_alignment as naive
 from bochner.learners.alignment import path, solve
@@ -93,6 +94,27 @@ def test_two_clusters_a_hundred_thousand_to_one(k, lone):
         assert naive.divergence(found.weights, k) == pytest.approx(rho, rel=1e-9)
 
 
+@pytest.mark.parametrize("step", [1e-8, 1e-6, 1e-4])
+@pytest.mark.parametrize("kl", [0.01, 0.5, 2.0])
+def test_orders_close_to_one_are_the_relative_entropy(step, kl):
+    """rho / (k - 1) tends to KL(q || uniform), and q to exp(v / t) on its sphere."""
+    rng = np.random.default_rng(5)
+    v = np.r_[np.round(rng.uniform(0, 3, 300)), rng.standard_normal(300)]
+
+    def tilted(t):
+        q = np.exp((v - v.max()) / t)
+        return q / q.sum()
+
+    def entropy(t):
+        q = tilted(t)
+        return float(q @ np.log(np.maximum(600 * q, 1e-300))) - kl
+
+    t = optimize.brentq(entropy, 0.03, 1e3, xtol=1e-14)
+    found = solve(v, step * kl, 1 + step)
+    assert found.stats["gap"] <= 1e-12 * (v.max() - v.mean())
+    assert_allclose(found.weights, tilted(t), rtol=1e3 * step + 1e-5)
+
+
 @pytest.mark.parametrize("k", [1.5, 2, 4])
 def test_edges(k):
     v = np.array([1.0, 4.0, 4.0, 2.0])
@@ -135,7 +157,11 @@ def test_scores_at_the_ends_of_the_range(v):
         (([[1.0]], 1.0), "shape"),
         ((["a"], 1.0), "number"),
         (([1.0, 2.0], -1.0), "rho=.*>= 0"),
-        (([1.0, 2.0], np.nan), "rho="),
+        (([1.0, 2.0], np.nan), "rho=nan"),
+        (([1.0, 2.0], "big"), "rho=.*'big'.*>= 0"),
+        (([1.0, 2.0], None), "rho=.*None"),
+        (([1.0, 2.0], [1.0, 2.0]), "takes one radius.*path"),
+        (([1.0, 2.0], 1.0, "two"), "order='two'.*> 1"),
         (([1.0, 2.0], 1.0, 1.0), "order > 1"),
         (([1.0, 2.0], 1.0, np.nan), "order > 1"),
     ],
@@ -219,3 +245,10 @@ def test_a_path_holds_the_solutions(k):
     assert_array_equal(many[3:5].nnz, many.nnz[3:5])
     values = [one.stats["value"] for one in many]
     assert (np.diff(values) >= 0).all()
+
+
+def test_a_path_keeps_its_scores():
+    v = RNG.standard_normal(100)
+    expected, many = solve(v, 2.0).weights, path(v, [2.0])
+    v[:] = 0.0
+    assert_array_equal(many[0].weights, expected)

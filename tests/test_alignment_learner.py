@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import naive_alignment as naive
-from bochner import KernelClassifier, KernelRegressor, LearnedFeatures
+from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan, statistics
 from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace, Linear, Matern
 from bochner.learners import Alignment
 from bochner.learners.alignment import LabelKernel, solve
@@ -197,6 +197,31 @@ def test_auto_finds_the_few_columns_that_matter():
     assert found.stats["radius"] == found.stats["radii"][np.argmin(errors)]
     assert found.support[np.argmax(found.weights[found.support])] == 17
     assert len(found.path) == len(errors)
+
+
+def test_auto_computes_scores_once(monkeypatch):
+    """One visit to the rows more than with a radius given, and no more features of all rows."""
+    made = []
+
+    class Counting(statistics.ProjectSum):
+        def update(self, state, block):
+            made.append(block.n_rows)
+            return super().update(state, block)
+
+    monkeypatch.setattr(statistics, "ProjectSum", Counting)
+    visits = {}
+    for radius in (0.05, "auto"):
+        visits[radius] = 0
+
+        def chunks(radius=radius):
+            visits[radius] += 1
+            yield from ((X[at], Y3[at]) for at in (slice(0, 25), slice(25, 60)))
+
+        made.clear()
+        features = LearnedFeatures(Gaussian(1.0), Alignment(radius), 40, 10, task="classification")
+        features.fit(scan(chunks))
+        assert sum(made) == 60
+    assert visits["auto"] == visits[0.05] + 1
 
 
 def test_auto_keeps_the_base_measure_where_nothing_is_better():

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan
 from bochner.families import Gaussian, Laplace, Linear
+from bochner.learners import Alignment
+from bochner.linear import Ridge
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -78,6 +80,7 @@ def test_float32_rows_whose_squares_overflow():
         ({"family": Gaussian(form="pair"), "n_components": 7}, "Ask for 6 or 8"),
         ({"learner": "unifrom"}, "Did you mean 'uniform'"),
         ({"device": "cuda"}, "device=None"),
+        ({"verbose": -1}, "0, 1 or 2"),
         ({"n_jobs": 0}, "other than 0"),
         ({"random_state": -1}, "must not be negative"),
         ({"verbose": "yes"}, "0, 1 or 2"),
@@ -143,3 +146,64 @@ def test_what_a_scan_is_told(tmp_path):
         for dtype in ("floatt", "int32"):
             with pytest.raises(ValueError, match="expected 'float32', 'float64', or None"):
                 scan(path, dtype=dtype)
+
+
+@each
+@pytest.mark.parametrize(
+    ("weight", "advice"),
+    [
+        (-np.ones(N), "Give one finite number, not negative"),
+        (np.full(N, np.nan), "Give one finite number, not negative"),
+        (np.ones(9), "Give one finite number"),
+        (np.ones((N, 2)), "Give one finite number"),
+        ("balanced", "class_weight"),
+    ],
+)
+def test_weights_that_are_none(kind, weight, advice):
+    refused(kind, X, advice, weight=weight)
+
+
+@each
+def test_what_is_no_table_of_rows(kind):
+    for given in (None, {"a": [1.0]}, {1.0}):
+        refused(kind, given, "X is .*expected an array", error=TypeError)
+    table = pd.DataFrame(X, columns=list("aabc"))
+    refused(kind, table, "several columns named .'a'.*Rename")
+    refused(kind, X, "Alignment is a class; give an instance", learner=Alignment, error=TypeError)
+    refused(kind, X, "frequencies overflow; give at least", family=Gaussian(1e-320))
+
+
+def test_targets_of_which_no_task_can_be_told():
+    mixed = np.array(["a", 1] * (N // 2), dtype=object)
+    refused(KernelClassifier, X, "mixes text and numbers", mixed)
+    learns = {"learner": "alignment"}
+    refused(LearnedFeatures, X, "mixes text and numbers", mixed, **learns)
+    refused(LearnedFeatures, X, "a date is neither", np.arange(N).astype("M8[D]"), **learns)
+    two = np.column_stack([LABEL == "a", LABEL == "b"]).astype(int)
+    refused(LearnedFeatures, X, r"shape \(60, 2\).*task='regression'", two, **learns)
+
+
+def test_amounts_whose_squares_overflow():
+    refused(KernelRegressor, X, "squares would overflow.*Divide it", 1e200 * AMOUNT)
+    tiny = KernelRegressor(n_components=8, random_state=0).fit(X, 1e-100 * AMOUNT)
+    plain = KernelRegressor(n_components=8, random_state=0).fit(X, AMOUNT)
+    np.testing.assert_allclose(tiny.predict(X), 1e-100 * plain.predict(X), rtol=1e-6)
+
+
+def test_a_choice_without_held_out_rows():
+    refused(KernelRegressor, X, "hold out a larger share", cv=1e-9)
+
+
+@each
+def test_an_intercept_is_there_or_not(kind):
+    if kind is not LearnedFeatures:
+        refused(kind, X, "give True or False", head=Ridge(fit_intercept="no"))
+
+
+def test_coefficients_of_a_map_have_a_row_for_each_column():
+    fm = LearnedFeatures(n_components=8, random_state=0).fit(X).feature_map_
+    for T in (np.ones((3, 2)), np.ones(7), np.ones((8, 1, 1))):
+        with pytest.raises(ValueError, match=r"expected \(8, C\)"):
+            fm.map_rows(X, T)
+        with pytest.raises(ValueError, match=r"expected \(8, C\)"):
+            fm.pull(X, np.ones((N, 2)), T)

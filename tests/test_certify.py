@@ -9,9 +9,18 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.svm import SVC
 
-from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan
+from bochner import (
+    KernelClassifier,
+    KernelRegressor,
+    LandmarkFeatures,
+    LearnedFeatures,
+    scan,
+)
 from bochner.certificates.classifier import SCALES, pac_bayes_linear
 from bochner.certificates.conformal import rank
+from bochner.estimators.certify import set_aside
+from bochner.estimators.holding import holding
+from bochner.estimators.targets import for_learning
 from bochner.families import Gaussian
 from bochner.learners import PseudoPosterior
 from bochner.learners.base import Task
@@ -311,3 +320,36 @@ def test_kernels_go_into_svc_and_gaussian_processes(learner):
     assert_allclose(features.kernel(sparse.csr_array(X[:5]), X[5:9]), K[:5, 5:9], atol=1e-12)
     with pytest.raises(ValueError, match="memory"):
         features.kernel(scan([X]))
+
+
+@pytest.mark.parametrize("kind", ["classification", "regression"])
+def test_groups_are_set_aside_whole_also_where_targets_are_mapped(kind):
+    X = rng(20).standard_normal((300, 2))
+    groups = rng(21).integers(0, 30, 300)
+    X[:, 1] = groups
+    source, _ = for_learning(MemorySource(X, (X[:, 0] > 0).astype(int)), kind)
+    parts = set_aside(0.3, source, holding(0.25, X, None, groups), 0)
+    fit, aside = (
+        np.concatenate([b.X for b in part.blocks(0)]) for part in (parts.fit, parts.aside)
+    )
+    assert len(fit) + len(aside) == 300
+    assert not set(fit[:, 1]) & set(aside[:, 1])
+    inner = parts.held.rule(5).mask(next(iter(parts.fit.blocks(0))))
+    assert not set(fit[inner, 1]) & set(fit[~inner, 1])
+    assert 0.1 < inner.mean() < 0.4
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LearnedFeatures(learner="alignment", n_components=8, n_candidates=32, certify=0.3),
+        KernelRegressor(n_components=8, certify=0.3),
+        LandmarkFeatures(5, certify=0.3),
+    ],
+)
+def test_estimators_certify_with_groups(model):
+    X, groups = rng(22).standard_normal((300, 2)), np.arange(300) // 10
+    model.set_params(random_state=0).fit(X, (X[:, 0] > 0).astype(int), groups=groups)
+    whole = model.certificate_.details["n"]
+    assert whole % 10 == 0
+    assert 60 <= whole <= 120

@@ -5,6 +5,7 @@ import pytest
 
 from bochner.rows import Block, Frame, MemorySource, Schema
 from bochner.search.columns import MAX_CATEGORIES, ColumnSums, learn_treatment
+from make import rng
 
 
 def treated(source):
@@ -109,3 +110,13 @@ def test_rounding_of_sums_never_reaches_a_treated_number(numbers):
     for _ in range(20):
         other = learn_treatment(MemorySource(rng.permutation(numbers), block_bytes=1000))
         np.testing.assert_array_equal(other(Block(numbers)).X, whole(Block(numbers)).X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_fractional_weights_make_no_gaps(seed):
+    """The weights of all rows less those of all rows are zero, whatever their sums round to."""
+    X, weight = rng(seed).standard_normal((300, 6)), rng(seed + 10).random(300)
+    X[7, 2] = np.nan
+    for block_bytes in (2**20, 500):
+        treatment = learn_treatment(MemorySource(X, weight=weight, block_bytes=block_bytes))
+        assert treatment.output.names == ("x0", "x1", "x2", "x3", "x4", "x5", "x2 missing")

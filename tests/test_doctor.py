@@ -40,3 +40,5 @@ def test_it_knows_an_old_kernel_on_a_new_processor(monkeypatch):
     monkeypatch.setattr(room, "_cpu_flags", lambda: frozenset({"avx512f"}))
     monkeypatch.setenv("OPENBLAS_CORETYPE", "SkylakeX")
     assert not any("OPENBLAS_CORETYPE" in line for line in room._advice(blas, 1))
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert any("because OPENBLAS_CORETYPE is 'Haswell'" in line for line in room._advice(blas, 1))

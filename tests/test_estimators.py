@@ -11,7 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as SklearnRidge
 from sklearn.model_selection import GridSearchCV
 
-from bochner import KernelClassifier, KernelRegressor, LearnedFeatures, scan
+import make
+from bochner import KernelClassifier, KernelRegressor, LandmarkFeatures, LearnedFeatures, scan
 from bochner.families import Gaussian, Linear
 from bochner.linear import Logistic, Ridge
 
@@ -290,3 +291,43 @@ def test_classes_in_batches(iris):
     with pytest.raises(ValueError, match="first call"):
         small(head="ridge").partial_fit(X, y)
     assert not hasattr(small(), "partial_fit")
+
+
+class TestWords:
+    """A setting given as a word can be searched like the object that it stands for."""
+
+    def test_a_word_becomes_an_object_when_its_settings_are_asked_for(self):
+        model = KernelClassifier(learner="alignment", family="laplace", head="ridge")
+        model.set_params(learner__radius=0.1, family__bandwidth=2.0, head__alpha=3.0)
+        assert model.learner.radius == 0.1
+        assert (type(model.family).__name__, model.family.bandwidth) == ("Laplace", 2.0)
+        assert model.head.alpha == 3.0
+        kept = KernelClassifier(learner="alignment").set_params(n_components=8)
+        assert kept.learner == "alignment"
+        both = LearnedFeatures().set_params(family="cauchy", family__bandwidth=2.0)
+        assert repr(both.family) == "Cauchy(bandwidth=2.0)"
+        assert LandmarkFeatures().set_params(family__bandwidth=1.5).family.bandwidth == 1.5
+
+    def test_auto_is_what_auto_does(self):
+        X, y = make.rows(200, 4), np.arange(200) % 2
+        for model, target in ((KernelClassifier(), y), (KernelRegressor(), X[:, 0])):
+            model.set_params(n_components=16, random_state=0)
+            plain = clone(model).fit(X, target)
+            bandwidth = plain.feature_map_.family.bandwidth
+            spelt = clone(model).set_params(family__bandwidth=bandwidth, head__fit_intercept=True)
+            # the given bandwidth needs no sample, so that another draw follows from the seed
+            assert type(spelt.head) is type(plain._head())
+            assert spelt.family.get_params() == plain.feature_map_.family.get_params()
+
+    def test_grid_search_reaches_through_words(self):
+        X, y = make.rows(120, 3), np.arange(120) % 2
+        model = KernelClassifier(n_components=8, random_state=0)
+        search = GridSearchCV(model, {"family__bandwidth": [0.5, 2.0], "head__alpha": [1.0]}, cv=2)
+        assert search.fit(X, y).best_params_["head__alpha"] == 1.0
+
+    @pytest.mark.parametrize("model", [KernelClassifier(), LearnedFeatures()])
+    def test_unknown_words_and_settings_are_refused(self, model):
+        with pytest.raises(ValueError, match="Did you mean 'gaussian'"):
+            clone(model).set_params(family="gausian", family__bandwidth=1.0)
+        with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+            clone(model).set_params(learner__colour=1.0)

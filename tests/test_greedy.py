@@ -21,9 +21,9 @@ Y3 = np.digitize(T, [3.0, 7.0])
 AMOUNT, CLASSES = {"task": "regression"}, {"task": "classification"}
 
 
-def fit(X, y, learner=None, family="linear", M=M, **options):
+def fit(X, y, learner=None, family="linear", M=M, weight=None, **options):
     model = LearnedFeatures(family, learner or Greedy(), n_components=M, random_state=0, **options)
-    return model.fit(X, y)
+    return model.fit(X, y, weight)
 
 
 def support(model):
@@ -209,6 +209,18 @@ class TestStopping:
                 loss = naive.row_losses(predicted(model, X[held], i), y[held], task["task"])
                 assert_allclose(path.held_out[i], loss.mean(), rtol=1e-6)
                 assert_allclose(path.errors[i], loss.std() / np.sqrt(held.sum()), rtol=1e-6)
+
+    def test_a_held_out_row_of_weight_two_is_the_row_twice(self):
+        w = rng(6).integers(0, 4, 300).astype(float)
+        twice = np.repeat(np.arange(300), w.astype(int))
+        learner = Greedy(validation=True)
+        path = fit(X, T, learner, weight=w, **AMOUNT).selection_.path
+        same = fit(X[twice], T[twice], learner, **AMOUNT).selection_.path
+        for name in ("held_out", "errors"):
+            assert_allclose(getattr(path, name), getattr(same, name), rtol=1e-8)
+        shares = fit(X, T, learner, weight=np.full(300, 1 / 300), **AMOUNT).selection_.path
+        plain = fit(X, T, learner, **AMOUNT).selection_.path
+        assert_allclose(shares.errors, plain.errors, rtol=1e-8)
 
     def test_auto_keeps_the_smallest_within_one_standard_error(self):
         y = X[:, :5] @ np.array([3.0, -2.0, 2.0, 1.5, -1.0]) + rng(5).standard_normal(300)

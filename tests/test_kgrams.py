@@ -270,7 +270,7 @@ def test_a_pipeline_finds_a_planted_gram(streamed):
     )
     if streamed:
         pipe.fit(lambda: iter([(rows[:200], y[:200]), (rows[200:], y[200:])]))
-        Z = np.concatenate(list(pipe.transform(lambda: iter([rows]))))
+        Z = sparse.vstack(list(pipe.transform(lambda: iter([rows])))).tocsr()
     else:
         Z = pipe.fit_transform(rows, y)
     assert Z.dtype == np.float32

@@ -101,6 +101,10 @@ def check_all(X, p, dtype, columns):
         G = ops.gram(X, p, weights)
         assert_close(G, reference.gram(X, p, weights), 4 * size * size * (n + w.sum()), X, p, dtype)
         assert np.array_equal(G, G.T)
+        both = ops.gram_and_project(X, p, R, weights)
+        assert np.array_equal(both[0], G)
+        assert both[1].dtype == np.float64
+        assert_close(both[1], reference.project(X, p, R), r1 + size * r1, X, p, dtype)
     if p.activation == "step":
         return
     slope = reference._derivative(reference._forms(X, p), p)
@@ -165,6 +169,10 @@ def test_products_of_the_rows_themselves(d):
         truth = reference.gram(X, p, weights)
         assert np.abs(G - truth).max() <= 2e-6 * np.abs(truth).max()
         np.testing.assert_array_equal(G, G.T)
+        R = thin(2500, 3)
+        both, sums = ops.gram_and_project(X, p, R, weights), reference.project(X, p, R)
+        np.testing.assert_array_equal(both[0], G)
+        assert np.abs(both[1] - sums).max() <= 2e-6 * np.abs(X).T.dot(np.abs(R)).max()
 
 
 def layouts(X):

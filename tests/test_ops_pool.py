@@ -312,6 +312,7 @@ def test_memory_of_a_projection_does_not_grow_with_the_data():
     assert large <= 16 * 2**20
 
 
+@pytest.mark.skipif(ops.usable_threads() < 2, reason="the pool has one thread for each CPU")
 def test_fold_of_the_rows_themselves_is_concurrent():
     """Two visits overlap when two threads are asked for: otherwise the pool is only decoration."""
     X = np.zeros((4096, 64), np.float32)

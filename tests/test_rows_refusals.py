@@ -333,3 +333,17 @@ def test_nothing_is_left_behind(tmp_path):
         gc.collect()
     path.unlink()
     assert MemorySource(X).n_rows == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "advice"),
+    [
+        ({"columns": "age"}, TypeError, r"one name; expected a list: columns=\['age'\]"),
+        ({"columns": ["age", "age"]}, ValueError, "more than once"),
+        ({"block_bytes": "large"}, ValueError, "positive number of bytes"),
+    ],
+)
+def test_options_of_a_scan(tmp_path, options, error, advice):
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(error, match=advice):
+        list(scan(tmp_path / "t.parquet", **options))

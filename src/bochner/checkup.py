@@ -21,6 +21,8 @@ EXTRAS = {
     "parquet": ("pyarrow",),
     "plot": ("matplotlib",),
 }
+#: Values of OPENBLAS_CORETYPE that ask for AVX-512, in lower case.
+AVX512_KERNELS = ("skylakex", "cooperlake", "sapphirerapids")
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,13 @@ def _seconds(call: Any) -> float:
 def _advice(blas: list[dict[str, Any]], threads: int) -> list[str]:
     lines = []
     old = [b for b in blas if b["name"] == "openblas" and b["kernel"] in ("Haswell", "Zen")]
-    if old and "avx512f" in _cpu_flags() and not os.environ.get("OPENBLAS_CORETYPE"):
+    chosen = os.environ.get("OPENBLAS_CORETYPE", "")
+    if old and "avx512f" in _cpu_flags() and chosen.lower() not in AVX512_KERNELS:
+        given = f" because OPENBLAS_CORETYPE is {chosen!r}" if chosen else ""
         lines.append(
-            f"this processor has AVX-512 but OpenBLAS uses {old[0]['kernel']} kernels: setting "
-            "OPENBLAS_CORETYPE=SkylakeX before Python starts can double the speed of products"
+            f"this processor has AVX-512 but OpenBLAS uses {old[0]['kernel']} kernels{given}: "
+            "setting OPENBLAS_CORETYPE=SkylakeX before Python starts can double the speed of "
+            "products"
         )
     cores = os.cpu_count() or 1
     if threads < cores and not os.environ.get("BOCHNER_NUM_THREADS"):

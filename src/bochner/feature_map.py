@@ -78,6 +78,18 @@ class FeatureMap:
         """A readable name for each column."""
         return self.projection.names()
 
+    @property
+    def input_columns(self) -> NDArray[np.intp] | None:
+        """The columns of X that the features are; None where they are something else."""
+        p = self.projection
+        if isinstance(p, ops.ColumnSet) or p.activation != "identity":
+            return None
+        return p.operator.index if isinstance(p.operator, ops.Columns) else None
+
+    def sparse(self, X: Any) -> Any:
+        """The features as CSR where rows are sparse and features columns of them, else None."""
+        return ops.sparse_columns(X, self.projection, self.weights)
+
     def __call__(self, X: Any) -> FloatArray:
         """The features of the rows, n x M, in the dtype of X."""
         return ops.features(X, self.projection, column_scale=self.weights)
@@ -106,7 +118,7 @@ class FeatureMap:
     def pull(self, X: Any, R: FloatArray, T: FloatArray) -> dict[str, FloatArray]:
         """sum_i (R T')_im d(s_m phi_m(x_i)) / d atom_m, one array per atom parameter."""
         self._check_derivative()
-        R, T = (A[:, None] if A.ndim == 1 else A for A in (np.asarray(R), np.asarray(T)))
+        R, T = (A[:, None] if A.ndim == 1 else A for A in (np.asarray(R), self._checked(T)))
         gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T)
         return {name: gradient[name] for name in self.atoms}
 
@@ -117,9 +129,19 @@ class FeatureMap:
                 "with respect to them. Use a Fourier family or ArcCosine(order=1)."
             )
 
+    def _checked(self, T: Any) -> FloatArray:
+        """T with one row a column of the map."""
+        T = np.asarray(T)
+        if T.ndim not in (1, 2) or len(T) != self.n_features:
+            raise ValueError(
+                f"T has shape {T.shape}, expected ({self.n_features}, C): one row per column of "
+                "the map"
+            )
+        return T
+
     def map_rows(self, X: Any, T: FloatArray) -> FloatArray:
         """``fm(X) @ T`` without the features in memory, n x C in the dtype of X."""
-        T = np.asarray(T)
+        T = self._checked(T)
         if T.ndim == 1:
             return ops.map_rows(X, self.projection, (self.weights * T)[:, None])[:, 0]
         return ops.map_rows(X, self.projection, self.weights[:, None] * T)

@@ -211,9 +211,12 @@ def map_rows(source: RowSource, fm: FeatureMap, T: FloatArray) -> Any:
     return source.map(_MapRows(fm, T), dtype=dtype, width=T.shape[1])
 
 
-def features(source: RowSource, fm: FeatureMap) -> Any:
-    """phi(x_i) for every row, in the shape that the source gives its outputs."""
-    return source.map(_Features(fm), dtype=source.schema.dtype, width=fm.n_features)
+def features(source: RowSource, fm: FeatureMap, *, sparse: bool = False) -> Any:
+    """phi(x_i) for every row, in the shape that the source gives its outputs.
+
+    With ``sparse`` the blocks of columns of sparse rows are CSR: not for a source that joins them.
+    """
+    return source.map(_Features(fm, sparse), dtype=source.schema.dtype, width=fm.n_features)
 
 
 class _MapRows:
@@ -225,8 +228,9 @@ class _MapRows:
 
 
 class _Features:
-    def __init__(self, fm: FeatureMap) -> None:
-        self.fm = fm
+    def __init__(self, fm: FeatureMap, sparse: bool) -> None:
+        self.fm, self.sparse = fm, sparse
 
-    def __call__(self, block: Block) -> FloatArray:
-        return self.fm(block.X)
+    def __call__(self, block: Block) -> Any:
+        Z = self.fm.sparse(block.X) if self.sparse else None
+        return self.fm(block.X) if Z is None else Z

@@ -34,6 +34,12 @@ def alignment_statistic(scores: FloatArray, diagonal: FloatArray, n: int) -> Flo
 
     The solver's scores v_m = sum_ij S_ij phi_m(x_i) phi_m(x_j) keep the pairs i = j; the theory
     leaves them out. ``diagonal`` is sum_i phi_m(x_i)^2, since S_ii = 1 for classes.
+
+    Examples
+    --------
+    >>> from bochner.certificates import alignment_statistic
+    >>> alignment_statistic(scores=[60.0, 12.0], diagonal=[10.0, 8.0], n=10).round(3)
+    array([0.556, 0.044])
     """
     n = check_count("n", n, 2, "a pair needs two rows.")
     v, own = np.asarray(scores, dtype=np.float64), np.asarray(diagonal, dtype=np.float64)
@@ -60,6 +66,12 @@ def alignment_deviation(
     It holds for any base measure fixed without the rows, N drawn atoms included. ``complexity``
     is 1 + rho; ``empirical`` is T^ of the learned measure, shown and not used. ``n`` counts the
     rows behind T^: those of the subsample, where the weights were learned on one.
+
+    Examples
+    --------
+    >>> from bochner.certificates import alignment_deviation
+    >>> round(alignment_deviation(n=1_000_000, rho=10.0).bound, 4)
+    0.0243
     """
     n, rho, b = common(n, rho, feature_bound)
     delta = check_delta(delta)
@@ -89,6 +101,12 @@ def alignment_sampling(
     4 C_rho sqrt(log(2 N) / N) + D_rho sqrt(log(2 / delta) / N). At rho = 0 the printed C_rho is
     infinite, though the base measure is then the only member of P and its first term is exactly
     zero: corrected here. ``complexity`` is C_rho.
+
+    Examples
+    --------
+    >>> from bochner.certificates import alignment_sampling
+    >>> round(alignment_sampling(n_candidates=10_000_000, rho=10.0).bound, 3)
+    0.055
     """
     N = check_count("n_candidates", n_candidates, 1, "draw at least one.")
     rho, b = check_radius(rho), check_feature_bound(feature_bound)
@@ -125,6 +143,13 @@ def alignment_suboptimality(
     1 - 3 delta, and the certificate's ``delta`` is 3 delta. ``gap`` is by how much the weights in
     use miss the maximum of T^ over the candidates (0 for an exact solution; the solver keeps the
     pairs i = j, so its own gap is a different one); it adds to the bound. ``complexity`` is C_rho.
+
+    Examples
+    --------
+    >>> from bochner.certificates import alignment_suboptimality
+    >>> certificate = alignment_suboptimality(n=1_000_000, n_candidates=10_000_000, rho=10.0)
+    >>> round(certificate.bound, 3), round(certificate.delta, 2), certificate.vacuous
+    (0.106, 0.15, False)
     """
     n, rho, b = common(n, rho, feature_bound)
     N = check_count("n_candidates", n_candidates, 1, "draw at least one.")

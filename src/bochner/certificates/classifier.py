@@ -72,6 +72,13 @@ def pac_bayes_linear(
     ``margins``: y_i w.phi(x_i) / (|w| |phi(x_i)|) in [-1, 1] of every row, phi with a constant for
     the intercept. The length s of the Gaussian's mean is the best of ``scales``, which share delta.
     ``empirical`` is the error of the head itself on the rows, ``complexity`` the KL.
+
+    Examples
+    --------
+    >>> from bochner.certificates import pac_bayes_linear
+    >>> import numpy as np
+    >>> round(pac_bayes_linear(np.full(10_000, 0.2)).bound, 3)
+    0.033
     """
     m = np.asarray(margins, dtype=np.float64)
     if m.ndim != 1 or not m.size or not np.all(np.abs(m) <= 1.0 + 1e-6):

@@ -31,6 +31,13 @@ def margin_game_gap(
     ``error`` is the mean of eps_t, which nobody knows of a search that is not exhaustive. F is
     between 0 and C n at its maximum, so the bound is vacuous from C n on: unless T is above
     2.25 (1 + C n)^2, which is why a search reports the gap that it measured.
+
+    Examples
+    --------
+    >>> from bochner.certificates import margin_game_gap
+    >>> certificate = margin_game_gap(n=100, T=1_000_000)
+    >>> round(certificate.bound, 2), certificate.vacuous
+    (15.15, False)
     """
     n = check_count("n", n, 2, "a margin lies between two rows.")
     T = check_count("T", T, 1, "play at least one round.")
@@ -85,6 +92,12 @@ def margin_generalisation(
     feature is still there), and the minimum over theta for nothing. Rows are bounded by
     ``radius`` (R_x), frequencies by ``omega`` (R_omega), the kernel's mass by ``mass`` (R_lambda);
     all three are fixed without the rows. ``complexity`` is what R costs.
+
+    Examples
+    --------
+    >>> from bochner.certificates import margin_generalisation
+    >>> round(margin_generalisation(100_000, omega=2.0, radius=1.0, theta=0.5).bound, 3)
+    0.2
     """
     n = check_count("n", n, 1, "there has to be a row.")
     delta = check_delta(delta)
@@ -132,6 +145,12 @@ def potential_sample_size(
     the least n (``details["rows"]``). The printed form misses that a row may change its label (so
     that one row moves v / n^2 by more than its proof allows) and the bias of the pairs i = j. For
     weighted rows, a in [0, C], take epsilon / C^2. Vacuous from epsilon = 1 on: both lie in [0, 1].
+
+    Examples
+    --------
+    >>> from bochner.certificates import potential_sample_size
+    >>> potential_sample_size(0.1, d=2, omega=3.0, radius=1.0).details["rows"]
+    51370
     """
     epsilon = check_number("epsilon", epsilon, 0.0, "it is the error to allow.", open_end=True)
     d = check_count("d", d, 1, "it is the number of columns.")

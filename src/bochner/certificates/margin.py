@@ -36,6 +36,12 @@ def alignment_rademacher(
     most 3 n^2 - 2 n. The last printed step, (3 (1 + rho))^(1/4) <= (2 (1 + rho))^(1/2), is what is
     left out here. No probability is involved: ``delta`` is 0. Vacuous from B b on, since
     |h| <= B b on every row. ``complexity`` is the bound itself.
+
+    Examples
+    --------
+    >>> from bochner.certificates import alignment_rademacher
+    >>> round(alignment_rademacher(n=10_000, rho=10.0, norm=5.0).bound, 4)
+    0.1198
     """
     n, rho, b = common(n, rho, feature_bound)
     B = check_number("norm", norm, 0.0, "it is the largest norm of the coefficients.")
@@ -72,6 +78,12 @@ def margin_risk(
     R(h) <= R^_nu(h) + (2 / nu) R_n + 3 sqrt(log(2 / delta) / (2 n)), for all h of the class at
     once, with R_n from Lemma 3 (tightened unless ``printed``). ``empirical`` is R^_nu(h), from
     `margin_loss`; without it the certificate bounds R(h) - R^_nu(h). ``complexity`` is 2 R_n / nu.
+
+    Examples
+    --------
+    >>> from bochner.certificates import margin_risk
+    >>> round(margin_risk(n=100_000, rho=10.0, norm=5.0, empirical=0.1).bound, 3)
+    0.189
     """
     delta = check_delta(delta)
     nu = check_number(
@@ -106,7 +118,14 @@ def margin_risk(
 
 
 def margin_loss(decision: FloatArray, y: FloatArray, margin: float = 1.0) -> float:
-    """R^_nu of Theorem 2: the mean of min(1, [1 - y h / nu]_+), for y of -1 and +1."""
+    """R^_nu of Theorem 2: the mean of min(1, [1 - y h / nu]_+), for y of -1 and +1.
+
+    Examples
+    --------
+    >>> from bochner.certificates import margin_loss
+    >>> margin_loss([2.0, 0.5, -1.0], [1, 1, -1])
+    0.16666666666666666
+    """
     nu = check_number(
         "margin", margin, 0.0, "the margin is what a score is held to.", open_end=True
     )

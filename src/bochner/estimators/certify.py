@@ -27,9 +27,10 @@ from ..learners.label_kernel import LabelKernel, Target
 from ..learners.pair_loss import kernel_bound, pair_loss, squared_norms, unweighted
 from ..learners.pseudo_posterior.similarity import TargetMoments
 from ..linear import LinearModel, probabilities
-from ..rows import Block, MemorySource, RowSource, RowSum
+from ..linear.model import best_class
+from ..rows import Block, RowSource, RowSum
 from ..rows.block import Array
-from ..rows.part import part, picked_rows
+from ..rows.part import in_memory, part, picked_rows
 from . import settings
 from .holding import Holding
 from .predictors import Decision
@@ -64,12 +65,13 @@ def set_aside(certify: Any, source: RowSource, held: Holding, random_state: Any)
     by_group = held.groups is not None
     rule = of_groups(held.groups, seed, share) if by_group else Share(seed, share)  # type: ignore[arg-type]
     if by_group or held.rows is not None:
-        if not isinstance(source, MemorySource) or source.mapped_file is not None:
+        rows = in_memory(source)
+        if rows is None:
             raise ValueError(
                 "certify= together with groups= or a splitter needs rows in memory; load them, or "
                 "give cv= as a share."
             )
-        held = held.among(picked_rows(source, rule, False))
+        held = held.among(picked_rows(rows, rule, False))
     fit, aside = part(source, rule, picked=False), part(source, rule)
     if 0 in (fit.n_rows, aside.n_rows):
         raise ValueError(
@@ -170,8 +172,7 @@ class AsideSum(RowSum[list[Any], Unseen]):
             return [*state, (0, residuals)]
         every = nonconformity(raw, self.logistic)
         own = every[np.arange(len(y)), y]
-        picked = (raw[:, 0] > 0).astype(int) if raw.shape[1] == 1 else raw.argmax(axis=1)
-        return [*state, (int(np.sum(picked != y)), own)]
+        return [*state, (int(np.sum(best_class(raw) != y)), own)]
 
     def merge(self, a: list[Any], b: list[Any]) -> list[Any]:
         return [*a, *b]

@@ -14,7 +14,8 @@ from ..certificates import Certificate, held_out_error
 from ..certificates.conformal import threshold
 from ..feature_map import FeatureMap
 from ..learners.base import Task
-from ..linear import Head, Logistic, Ridge, as_head, probabilities
+from ..linear import Head, Logistic, Ridge, probabilities
+from ..linear.model import squeezed
 from ..rows import RowSource, draw_sample
 from ..rows.block import is_sparse
 from . import predictors, settings, targets
@@ -70,7 +71,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.
-    cv, random_state, device, verbose, callback, n_jobs
+    cv, scoring, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
     certify : bool or float in (0, 1), default=False
         True sets a fifth of the rows aside (a number: that share) before anything is learned, by a
@@ -115,6 +116,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         class_weight: Any = None,
         preprocess: str | None = "auto",
         cv: Any = None,
+        scoring: Any = None,
         random_state: Any = None,
         certify: Any = False,
         device: str | None = None,
@@ -130,6 +132,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         self.class_weight = class_weight
         self.preprocess = preprocess
         self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
         self.certify = certify
         self.device = device
@@ -225,9 +228,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
             raise ValueError(f"a classifier needs at least two classes, got {known!r}.")
         self.classes_ = known
 
-    def _head(self) -> Head:
-        auto = isinstance(self.head, str) and self.head == "auto"
-        return Logistic(alpha=AUTO_ALPHA) if auto else as_head(self.head)
+    def _auto_head(self) -> Head:
+        return Logistic(alpha=AUTO_ALPHA)
 
     def _scaled(self, head: Head, rows: RowSource, feature_map: FeatureMap) -> Head:
         """A penalty means the same for features of any size, such as columns of X themselves."""
@@ -243,7 +245,7 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         """Raw scores: n for two classes, n x C otherwise."""
         check_is_fitted(self, "model_")
         width = None if len(self.coef_) == 1 else len(self.coef_)
-        return self._map(X, predictors.squeeze, dtype=np.float64, width=width)
+        return self._map(X, squeezed, dtype=np.float64, width=width)
 
     def predict(self, X: Any) -> Any:
         """The predicted class of each row."""

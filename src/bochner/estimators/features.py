@@ -8,8 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._set_output import _wrap_data_with_container
+from scipy import sparse
+from sklearn.base import TransformerMixin
+from sklearn.utils._set_output import _get_output_config, _wrap_data_with_container
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import statistics
@@ -18,7 +19,9 @@ from ..families import as_family
 from ..feature_map import FeatureMap
 from ..learners import Selection, as_learner, check_needs
 from ..learners.base import Request, Task
+from ..learners.scoring import Scoring
 from ..rows import Hook, RowSource, draw_sample
+from ..rows.optional import is_dask
 from ..rows.reduce import all_blocks
 from ..rows.sample import stacked
 from ..rows.threads import limited
@@ -34,6 +37,7 @@ from .certify import (
 )
 from .holding import Holding, holding
 from .inputs import is_streamed, open_rows
+from .words import TakesWords
 
 
 def learn_features(
@@ -66,7 +70,9 @@ def learn_features(
     hook.at("features")
     key = int(rng.integers(2**62)) if learner.needs.targets else 0
     auto = isinstance(estimator.n_components, str)
-    request = Request(family, *counts, task, rng, hook, held.rule(key), auto)
+    given = estimator.scoring
+    scoring = None if given is None or task.kind == "none" else Scoring(given, task)
+    request = Request(family, *counts, task, rng, hook, held.rule(key), auto, scoring=scoring)
     return learner.learn(source, request)
 
 
@@ -82,12 +88,22 @@ class Transforms:
     def transform(self, X: Any) -> Any:
         """The features of X: an array; an iterator of arrays for a scan; a Dask array for Dask.
 
-        `set_output` applies to rows in memory.
+        Columns chosen from sparse rows stay sparse: CSR, and CSR blocks of a scan. `set_output`
+        applies to rows in memory, and makes a table of them.
         """
         check_is_fitted(self)
         with limited(settings.threads(self.n_jobs)):
-            Z = statistics.features(open_rows(self, X, reset=False), self.feature_map_)
+            if self._stays_sparse(X):
+                return self.feature_map_.sparse(self._rows(X))
+            blocks = is_streamed(X) and not is_dask(X)
+            source = open_rows(self, X, reset=False)
+            Z = statistics.features(source, self.feature_map_, sparse=blocks)
         return Z if is_streamed(X) else _wrap_data_with_container("transform", Z, X, self)
+
+    def _stays_sparse(self, X: Any) -> bool:
+        if not sparse.issparse(X) or self.feature_map_.input_columns is None:
+            return False
+        return bool(_get_output_config("transform", self)["dense"] == "default")
 
     def kernel(self, X: Any, Y: Any = None) -> Any:
         """The learned kernel between the rows of X and of Y (of X, where None): n x m.
@@ -107,9 +123,12 @@ class Transforms:
         return blocks[0] if len(blocks) == 1 else stacked(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A readable name for each column, with those of the columns of X where X had any."""
+        """A readable name for each column, with those of the columns of X in it."""
         check_is_fitted(self)
         given = _check_feature_names_in(self, input_features)
+        columns = self.feature_map_.input_columns
+        if columns is not None and given is not None:
+            return np.asarray(given, dtype=object)[columns]
 
         def told(name: str) -> str:
             return re.sub(r"\bx(\d+)\b", lambda found: str(given[int(found[1])]), name)
@@ -121,7 +140,7 @@ class Transforms:
         return self.feature_map_.n_features
 
 
-class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
+class LearnedFeatures(Transforms, Certified, TransformerMixin, TakesWords):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
@@ -144,6 +163,10 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
     cv : None, float or scikit-learn splitter, default=None
         Which rows a learner's own choices hold out: None is a quarter, by a keyed hash of their
         content; a float is another share; the first split of a splitter decides for rows in memory.
+    scoring : None, str or callable, default=None
+        How these rows judge: None is the learner's own way (squared error, or its loss); else a
+        score of scikit-learn ("accuracy", "r2"), or a callable(estimator, X, y), greater is
+        better, whose estimator makes predictions of X, the raw scores of a model in the making.
     random_state : int, RandomState, Generator or None
     certify : bool or float in (0, 1), default=False
         True sets a fifth of the rows aside (a number: that share) before anything is learned, by a
@@ -187,6 +210,7 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         *,
         task: str = "auto",
         cv: Any = None,
+        scoring: Any = None,
         random_state: Any = None,
         certify: Any = False,
         device: str | None = None,
@@ -200,6 +224,7 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.task = task
         self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
         self.certify = certify
         self.device = device

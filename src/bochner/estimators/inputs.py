@@ -12,7 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..rows import RowSource
 from ..rows.adapt import as_source, refuse_unreadable
+from ..rows.frames import as_table
 from ..rows.optional import is_dask, is_table
+from ..rows.table import refuse_repeated
 
 
 def is_streamed(X: Any) -> bool:
@@ -40,6 +42,7 @@ def open_rows(
         _check_streamed_features(estimator, source, reset)
         return source
     if is_table(X):
+        refuse_repeated(as_table(X), "the DataFrame")  # before others stumble on them
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         weight = _weights(sample_weight, X)
         return as_source(X, y, weight, allow_frame=allow_frame, check_finite=not allow_nan)
@@ -93,14 +96,28 @@ _ADVICE = (
 )
 
 
+_A_NUMBER = "Give one finite number, not negative, for each row of X; 0 leaves a row out."
+_WEIGHT_ADVICE = (
+    ("Negative values", _A_NUMBER),
+    ("contains NaN", _A_NUMBER),
+    ("contains infinity", _A_NUMBER),
+    (
+        "could not convert string",
+        "sample_weight takes numbers, one for each row; 'balanced' goes to class_weight.",
+    ),
+    ("sample_weight.shape", _A_NUMBER),
+    ("1D array or scalar", _A_NUMBER),
+)
+
+
 @contextmanager
-def _advising() -> Iterator[None]:
+def _advising(advices: tuple[tuple[str, str], ...] = _ADVICE) -> Iterator[None]:
     """scikit-learn's refusals, in their first sentence, with what to do about them here."""
     try:
         yield
     except ValueError as error:
         said = str(error)
-        for words, advice in _ADVICE:
+        for words, advice in advices:
             if words in said:
                 first = said.split("\n")[0].split(". ")[0].rstrip(".")
                 raise ValueError(f"{first[:200]}. {advice}") from error
@@ -111,9 +128,10 @@ def _weights(sample_weight: Any, X: Any) -> Any:
     if sample_weight is None:
         return None
     template = X if sparse.issparse(X) or isinstance(X, np.ndarray) else np.empty((len(X), 1))
-    weight = _check_sample_weight(
-        sample_weight, template, dtype=np.float64, ensure_non_negative=True
-    )
+    with _advising(_WEIGHT_ADVICE):
+        weight = _check_sample_weight(
+            sample_weight, template, dtype=np.float64, ensure_non_negative=True
+        )
     if not np.any(weight > 0):
         raise ValueError(
             "sample_weight is zero for every row; at least one row needs a positive weight."

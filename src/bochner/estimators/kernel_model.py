@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..certificates import Certificate
-from ..families import Gaussian, as_family
+from ..families import Family, Gaussian, as_family
 from ..feature_map import FeatureMap
 from ..learners import as_learner
 from ..learners.base import Task
-from ..linear import Head, LinearModel, Logistic, Ridge
+from ..learners.scoring import Scoring
+from ..linear import Head, LinearModel, Logistic, Ridge, as_head
 from ..linear.incremental import IncrementalRidge
 from ..rows import Hook, RowSource
 from ..rows.adapt import refuse_frame
@@ -36,10 +37,15 @@ from .certify import (
 from .features import learn_features
 from .holding import Holding
 from .inputs import open_rows
+from .penalty import held_out_choice
 from .targets import with_signs
+from .words import TakesWords
+
+#: The key of the rows held out for alpha, where ``cv=`` is a share.
+ALPHA_KEY = 0x2545F491
 
 
-class KernelModel(Certified, BaseEstimator):
+class KernelModel(Certified, TakesWords):
     """What the classifier and the regressor share: opening rows, fitting, and raw scores."""
 
     family: Any
@@ -49,6 +55,7 @@ class KernelModel(Certified, BaseEstimator):
     n_components: Any
     preprocess: Any
     cv: Any
+    scoring: Any
     random_state: Any
     device: Any
     verbose: int
@@ -74,8 +81,22 @@ class KernelModel(Certified, BaseEstimator):
         else:
             self.treatment_.check(source.schema)
 
+    def _words(self) -> Mapping[str, Callable[[str], Any]]:
+        own = {"family": self._family_of, "head": self._head_of}
+        return {**super()._words(), **own}
+
+    def _family_of(self, word: str) -> Family:
+        return Resolved(self).family if word == "auto" else as_family(word)
+
+    def _head_of(self, word: str) -> Head:
+        return self._auto_head() if word == "auto" else as_head(word)
+
     def _head(self) -> Head:
-        """The head asked for; "auto" is the estimator's own choice."""
+        """The head asked for."""
+        return self._head_of(self.head) if isinstance(self.head, str) else as_head(self.head)
+
+    def _auto_head(self) -> Head:
+        """What "auto" means: the estimator's own choice."""
         raise NotImplementedError
 
     def _fit_source(self, parts: Parts, task: Task) -> None:
@@ -93,11 +114,25 @@ class KernelModel(Certified, BaseEstimator):
             rows = with_signs(rows, task.n_classes)
         if isinstance(self.head, str) and self.head == "auto":
             head = self._scaled(head, rows, feature_map)
+        head = self._penalised(head, rows, feature_map, task, held)
         model = head.fit(rows, feature_map, n_classes=task.n_classes, hook=hook.at("head"))
         self.treatment_, self.feature_map_, self.selection_ = treatment, feature_map, selection
         self._keep(model)
         hook.at("certificates")
         self._certify(treated, parts.aside, task)
+
+    def _penalised(
+        self, head: Head, rows: RowSource, fm: FeatureMap, task: Task, held: Holding
+    ) -> Head:
+        """A `Ridge` that chooses its alpha, with the choice that ``cv=`` and the like ask for."""
+        searches = isinstance(head, Ridge) and isinstance(head.alpha, str)
+        asked = self.cv is not None or held.groups is not None or self.scoring is not None
+        if not (searches and asked):
+            return head
+        assert isinstance(head, Ridge)
+        scoring = None if self.scoring is None else Scoring(self.scoring, task)
+        hook = Hook(self.callback, self.verbose)
+        return held_out_choice(head, rows, fm, task, held.rule(ALPHA_KEY), scoring, hook)
 
     def _certify(self, rows: RowSource, aside: RowSource | None, task: Task) -> None:
         """What is guaranteed: ``rows`` were fitted on, after the column treatment."""
@@ -195,7 +230,7 @@ class Resolved:
     """The settings of an estimator with ``family="auto"`` spelled out."""
 
     def __init__(self, model: KernelModel) -> None:
-        self.learner = model.learner
+        self.learner, self.scoring = model.learner, model.scoring
         self.n_candidates, self.n_components = model.n_candidates, model.n_components
         self.family = model.family
         if isinstance(self.family, str) and self.family == "auto":

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array
 
 from ..certificates import Certificate, fixed_landmarks, landmark
@@ -35,13 +35,14 @@ from ..rows.sample import SAMPLE_BYTES
 from . import settings, targets
 from .certify import BANDWIDTH, DELTA, DISTINCT, Certified, Parts, set_aside, share_of
 from .features import Transforms
-from .holding import Holding
+from .holding import holding
 from .inputs import is_streamed, open_rows
+from .words import TakesWords
 
 AMOUNTS = "the similarity of amounts is scaled by the mean and deviation of these rows"
 
 
-class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
+class LandmarkFeatures(Transforms, Certified, TransformerMixin, TakesWords):
     """A column for each landmark: how alike a row is to it, learned from the labels.
 
     Column l is sum_k Q_lk cos(w_lk.(x - x_l)), with K frequencies of its own and the weights of
@@ -130,15 +131,19 @@ class LandmarkFeatures(Transforms, Certified, TransformerMixin, BaseEstimator):
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Choose landmarks and learn their similarities; X as for `LearnedFeatures`."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose landmarks and learn their similarities; X as for `LearnedFeatures`.
+
+        With ``certify`` rows of one of the ``groups`` are set aside together, or not at all.
+        """
         with settings.fitting(self):
             self._check()
             kind = self._kind(X, y)
             y = None if kind == "none" else targets.checked(y, kind)
             source = open_rows(self, X, y, sample_weight, reset=True)
+            held = holding(None, X, y, groups)
             source, task, classes = _encoded(source, kind)
-            parts = set_aside(self.certify, source, Holding(), self.random_state)
+            parts = set_aside(self.certify, source, held, self.random_state)
             self._fit_parts(parts, task, classes)
         return self
 

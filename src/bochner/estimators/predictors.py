@@ -9,6 +9,7 @@ import numpy as np
 
 from ..feature_map import FeatureMap
 from ..linear import LinearModel
+from ..linear.model import best_class
 from ..rows import Block, RowSource, RowSum
 from ..rows.block import Array
 from ..search.columns import ColumnTreatment
@@ -47,14 +48,7 @@ class PickClass:
     classes: Array
 
     def __call__(self, scores: Array) -> Array:
-        binary = scores.shape[1] == 1
-        index = (scores[:, 0] > 0).astype(np.intp) if binary else np.argmax(scores, axis=1)
-        return self.classes[index]
-
-
-def squeeze(scores: Array) -> Array:
-    """n x 1 as n: scikit-learn's shape of one score a row."""
-    return scores[:, 0] if scores.shape[1] == 1 else scores
+        return np.asarray(self.classes[best_class(scores)])
 
 
 def unchanged(scores: Array) -> Array:

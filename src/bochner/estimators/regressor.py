@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ..certificates import Certificate, residual_tolerance
 from ..certificates.conformal import threshold
 from ..learners.base import Task
-from ..linear import Head, Ridge, as_head
+from ..linear import Head, Ridge
+from ..linear.model import squeezed
 from ..rows import RowSource
 from . import predictors, settings, targets
 from .certify import DELTA, DISTINCT, Interval, Unseen, set_aside
@@ -35,11 +36,12 @@ class KernelRegressor(RegressorMixin, KernelModel):
         Columns drawn and columns kept, see `LearnedFeatures`.
     head : Ridge, "ridge" or "auto", default="auto"
         The linear model on the features, see `bochner.linear`. "auto" is a `Ridge` whose alpha
-        is chosen by leave-one-out error.
+        is chosen by leave-one-out error, or by held-out rows where ``cv``, ``groups`` or
+        ``scoring`` say how.
     preprocess : "auto" or None, default="auto"
         "auto" standardises numbers, fills missing ones and marks them, and gives every value of a
         category a column; sparse rows pass as they are. None takes the numbers as they come.
-    cv, random_state, device, verbose, callback, n_jobs
+    cv, scoring, random_state, device, verbose, callback, n_jobs
         See `LearnedFeatures`.
 
     Attributes
@@ -71,6 +73,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         head: Any = "auto",
         preprocess: str | None = "auto",
         cv: Any = None,
+        scoring: Any = None,
         random_state: Any = None,
         certify: Any = False,
         device: str | None = None,
@@ -85,6 +88,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.head = head
         self.preprocess = preprocess
         self.cv = cv
+        self.scoring = scoring
         self.random_state = random_state
         self.certify = certify
         self.device = device
@@ -152,9 +156,11 @@ class KernelRegressor(RegressorMixin, KernelModel):
         self.n_outputs_, self._vector = max(1, width), width == 0
         return source.mapped(targets.CheckNumbers(), source.schema)
 
+    def _auto_head(self) -> Head:
+        return Ridge(alpha="auto")
+
     def _head(self) -> Head:
-        auto = isinstance(self.head, str) and self.head == "auto"
-        head = Ridge(alpha="auto") if auto else as_head(self.head)
+        head = super()._head()
         if not isinstance(head, Ridge):
             raise ValueError(
                 f"KernelRegressor(head={self.head!r}): that head is for classes; use head='ridge', "
@@ -165,7 +171,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
     def predict(self, X: Any) -> Any:
         """The predicted targets, in the shape that y had."""
         check_is_fitted(self, "model_")
-        shape = predictors.squeeze if self._vector else predictors.unchanged
+        shape = squeezed if self._vector else predictors.unchanged
         width = None if self._vector else self.n_outputs_
         return self._map(X, shape, dtype=np.float64, width=width)
 

@@ -18,6 +18,8 @@ from ..rows.optional import is_dask
 #: More classes than this, or different numbers, are taken for an amount passed by mistake.
 MAX_CLASSES = 10_000
 MAX_NUMBERS = 1_000
+#: Above this sums of squared amounts come near the end of float64.
+MAX_AMOUNT = 1e140
 
 
 _NOT_A_DATE = (
@@ -26,11 +28,11 @@ _NOT_A_DATE = (
 )
 
 
-def refuse_dates(y: Any) -> None:
-    """Raise where a regression target holds dates, which NumPy would read as microseconds."""
+def refuse_dates(y: Any, what: str = "regression ") -> None:
+    """Raise where a target holds dates, which NumPy would read as microseconds."""
     dtype = getattr(y, "dtype", None)
     if getattr(dtype, "kind", "") in "mM" and dtype is not None:
-        raise ValueError(f"the regression target has dtype {dtype}; {_NOT_A_DATE}")
+        raise ValueError(f"the {what}target has dtype {dtype}; {_NOT_A_DATE}")
 
 
 def infer_task(task: str, y: Any) -> str:
@@ -42,6 +44,9 @@ def infer_task(task: str, y: Any) -> str:
             f"task={task!r} is not known; use 'auto', 'classification' or 'regression'."
         )
     y = np.asarray(y)
+    refuse_dates(y, "")
+    if y.ndim == 1:
+        as_labels(y)
     kind = type_of_target(y, input_name="y")
     if kind in ("continuous", "continuous-multioutput"):
         return "regression"
@@ -51,6 +56,11 @@ def infer_task(task: str, y: Any) -> str:
         distinct = np.unique(y)
         if np.array_equal(distinct, np.arange(distinct[0], distinct[0] + len(distinct))):
             return "classification"
+    if y.ndim > 1:
+        raise ValueError(
+            f"y has shape {y.shape} and holds whole numbers: expected one class a row, (n,), or "
+            "amounts, (n, k), which are said to be such with task='regression'."
+        )
     raise ValueError(
         f"y holds {len(np.unique(y))} different whole numbers: these could be classes or amounts. "
         "Say which with task='classification' or task='regression'."
@@ -254,6 +264,12 @@ class CheckNumbers:
                 f"Input y contains NaN or infinity: row {block.offset + row} of partition "
                 f"{block.partition}. Drop such rows."
             )
+        if np.abs(y).max(initial=0.0) > MAX_AMOUNT:
+            raise ValueError(
+                f"the regression target holds numbers as large as {np.abs(y).max():.3g}, whose "
+                f"squares would overflow; expected at most {MAX_AMOUNT:g}. Divide it by a "
+                "constant first, and multiply the predictions by it."
+            )
         return block.replace(y=y)
 
 
@@ -296,6 +312,7 @@ def classification_targets(y: Any) -> Array:
         _distinct(y)
     if y.dtype.kind == "O":
         _distinct(y)  # refuses missing labels in words that say so
+        as_labels(y)
     if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):
         _distinct(y)
     check_classification_targets(y)

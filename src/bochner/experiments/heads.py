@@ -83,7 +83,9 @@ class Rows:
 
 
 def features(fm: FeatureMap, X: Any) -> tuple[Any, FeatureMap | None]:
-    """(phi(X), None) where that fits; else (X, fm)."""
+    """(phi(X), None) where that fits; else (X, fm). Wide columns of sparse rows stay sparse."""
+    if fm.n_features > X.shape[0] and (Z := fm.sparse(X)) is not None:
+        return Z, None
     if X.shape[0] * fm.n_features * 4.0 > AT_ONCE:
         return X, fm
     return fm(X), None

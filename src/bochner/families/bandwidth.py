@@ -31,6 +31,8 @@ RULES = ("median", "neighbours", "scale")
 N_PAIRS = 1_000
 N_REFERENCES = 20_000
 NEIGHBOUR = 50
+#: Below this 1 / bandwidth, times the tail of a Cauchy draw, would leave the range of float64.
+SHORTEST = 1e-290
 
 
 def check_bandwidth(bandwidth: Any, n_features: int) -> None:
@@ -57,6 +59,11 @@ def check_bandwidth(bandwidth: Any, n_features: int) -> None:
         )
     if not (np.all(np.isfinite(values)) and np.all(values > 0)):
         raise ValueError(f"bandwidth must be positive and finite, got {bandwidth!r}.")
+    if np.any(values < SHORTEST):
+        raise ValueError(
+            f"bandwidth={bandwidth!r} is so short that frequencies overflow; give at least "
+            f"{SHORTEST:g}, or multiply the columns of X to a sensible scale."
+        )
 
 
 def resolve_bandwidth(rule: str, sample: RowSample, metric: str = "euclidean") -> float:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..ops.projection import FloatArray
-from . import radial
-from .fourier import FORMS, NormedFamily
+from .fourier import NormedFamily
 
 
 class Cauchy(NormedFamily):
@@ -38,26 +37,6 @@ class Cauchy(NormedFamily):
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
-
-    typical: ClassVar = {
-        "bandwidth": (1.0, 0.5, 3.0),
-        "norm": ("l2", "l1"),
-        "form": FORMS,
-        "sampling": radial.DRAWS,
-    }
-
-    def __init__(
-        self,
-        bandwidth: Any = "median",
-        *,
-        norm: str = "l2",
-        form: str = "phase",
-        sampling: str = "iid",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.norm = norm
-        self.form = form
-        self.sampling = sampling
 
     def _mixing(self, u: FloatArray) -> FloatArray:
         return np.asarray(-2.0 * np.log1p(-u))  # u < 1 always, but it may be zero

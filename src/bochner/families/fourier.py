@@ -17,7 +17,7 @@ Matern(nu, bandwidth) is ``gaussian_process.kernels.Matern(length_scale=bandwidt
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -160,7 +160,25 @@ class FourierFamily(Family):
 class NormedFamily(FourierFamily):
     """A family that has an isotropic form, ``norm="l2"``, and a product form, ``norm="l1"``."""
 
-    norm: str
+    typical: ClassVar = {
+        "bandwidth": (1.0, 0.5, 3.0),
+        "norm": ("l2", "l1"),
+        "form": FORMS,
+        "sampling": radial.DRAWS,
+    }
+
+    def __init__(
+        self,
+        bandwidth: Any = "median",
+        *,
+        norm: str = "l2",
+        form: str = "phase",
+        sampling: str = "iid",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.norm = norm
+        self.form = form
+        self.sampling = sampling
 
     @property
     def _product(self) -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from ..ops.projection import FloatArray
-from . import radial
-from .fourier import FORMS, NormedFamily, inverse_chi_square
+from .fourier import NormedFamily, inverse_chi_square
 
 
 class Laplace(NormedFamily):
@@ -36,26 +33,6 @@ class Laplace(NormedFamily):
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
-
-    typical: ClassVar = {
-        "bandwidth": (1.0, 0.5, 3.0),
-        "norm": ("l2", "l1"),
-        "form": FORMS,
-        "sampling": radial.DRAWS,
-    }
-
-    def __init__(
-        self,
-        bandwidth: Any = "median",
-        *,
-        norm: str = "l2",
-        form: str = "phase",
-        sampling: str = "iid",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.norm = norm
-        self.form = form
-        self.sampling = sampling
 
     def _mixing(self, u: FloatArray) -> FloatArray:
         return inverse_chi_square(u, 1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from ..ops import FloatArray
 from ..rows import Hook, RowSource
 from .held_out import HeldOut, Share
 from .ranking import Names, Ranking, SelectionTable
+
+if TYPE_CHECKING:
+    from .scoring import Scoring
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,12 @@ class Selection:
 
     A selection with a ``ranking`` is a table as well (`table`), which pandas, polars, pyarrow and
     others read through the Arrow and DataFrame protocols: ``polars.DataFrame(selection)``.
+
+    Examples
+    --------
+    >>> from bochner.learners.alignment import solve
+    >>> solve([3.0, 1.0, 0.0, 0.0], rho=2.0).support
+    array([0, 1])
     """
 
     status: str
@@ -99,7 +108,8 @@ class Request:
     """What the estimator asks of a learner.
 
     auto_components: ``n_components`` is only the most there may be, the learner decides;
-    candidates: columns that a former learner kept, in place of drawn ones.
+    candidates: columns that a former learner kept, in place of drawn ones;
+    scoring: how held-out rows judge, where it is not the learner's own way.
     """
 
     family: Family
@@ -111,6 +121,7 @@ class Request:
     held_out: HeldOut = field(default_factory=lambda: Share(0))
     auto_components: bool = False
     candidates: FeatureMap | None = None
+    scoring: Scoring | None = None
 
     def candidates_for(self, n_inputs: int) -> FeatureMap:
         """What to choose among: columns that a former learner kept, or else drawn ones."""
@@ -179,6 +190,10 @@ def as_learner(learner: Any) -> Learner:
     }
     if isinstance(learner, Learner):
         return learner
+    if isinstance(learner, type) and issubclass(learner, Learner):
+        raise TypeError(
+            f"learner={learner.__name__} is a class; give an instance: {learner.__name__}()."
+        )
     if not isinstance(learner, str):
         raise TypeError(
             f"learner must be a learner such as Uniform() or a string, got {learner!r}."

@@ -21,6 +21,9 @@ from ..rows.hashing import hash_rows
 #: The share of rows held out where nothing else is asked for.
 HELD_OUT = 0.25
 
+#: What an inner choice says that finds no row held out.
+NONE_HELD = "no rows were held out to judge by: hold out a larger share (cv=), or give more rows."
+
 Mask = NDArray[np.bool_]
 
 

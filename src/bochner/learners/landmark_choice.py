@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from ..ops import FloatArray
@@ -146,6 +145,8 @@ def _means(X: Any, weight: FloatArray, L: int, seed: int) -> FloatArray:
     """L centroids of weighted rows."""
     if X.shape[0] <= L:
         return np.asarray(X.toarray() if sparse.issparse(X) else X)
+    from sklearn.cluster import MiniBatchKMeans  # a tenth of the import of everything else here
+
     machine = MiniBatchKMeans(
         L,
         random_state=seed,

@@ -20,7 +20,7 @@ from .descent import Iterate, Stopping, lbfgs, newton, polished
 from .design import Design, materialised
 from .factor import sample_factor
 from .losses import BinaryLogistic, Loss, Multinomial, SquaredHingeLoss
-from .model import LinearModel
+from .model import LinearModel, check_intercept
 from .risk import Problem
 from .survey import Survey, take_survey
 
@@ -78,6 +78,7 @@ class _Classifier(BaseEstimator):
 
     def _check(self) -> None:
         name = type(self).__name__
+        check_intercept(self)
         alpha: Any = self.alpha
         if not isinstance(alpha, Real) or not 0 < float(alpha) < float("inf"):
             raise ValueError(

@@ -87,7 +87,18 @@ class Design:
         if self._is_tiny(X):
             phi = X.astype(np.float64)
             return np.asarray(phi.T @ (phi if w is None else w[:, None] * phi))
-        inner = ops.gram(X, self.projection, w)
+        return self._scaled_gram(ops.gram(X, self.projection, w))
+
+    def gram_and_project(
+        self, X: Any, R: FloatArray, w: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """`gram` and `project` from one visit of the features."""
+        if self._is_tiny(X):
+            return self.gram(X, w), self.project(X, R)
+        inner, thin = ops.gram_and_project(X, self.projection, R, w)
+        return self._scaled_gram(inner), self.scaled(thin)
+
+    def _scaled_gram(self, inner: FloatArray) -> FloatArray:
         return inner if self.scale is None else self.scale[:, None] * inner * self.scale
 
     def project(self, X: Any, R: FloatArray) -> FloatArray:

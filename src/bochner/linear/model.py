@@ -36,6 +36,14 @@ class LinearModel:
         objective, gradient_norm, n_rows, passes, solver, and what a head adds.
     path : RidgePath or None
         The regularisation path of a `Ridge` that searched one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.linear import LinearModel
+    >>> model = LinearModel(coef=np.array([[1.0, -1.0]]), intercept=np.array([0.5]))
+    >>> model.decision(None, np.array([[2.0, 1.0]]))
+    array([[1.5]])
     """
 
     coef: FloatArray
@@ -85,6 +93,13 @@ class _Decide:
         return self.model.decision(self.fm, block.X)
 
 
+def check_intercept(head: Any) -> None:
+    """Refuse a ``fit_intercept`` that is neither True nor False."""
+    if not isinstance(head.fit_intercept, bool | np.bool_):
+        name = type(head).__name__
+        raise ValueError(f"{name}(fit_intercept={head.fit_intercept!r}): give True or False.")
+
+
 def sigmoid(z: FloatArray) -> FloatArray:
     """1 / (1 + exp(-z)), without overflow at either end."""
     small = np.exp(-np.abs(z))
@@ -97,8 +112,28 @@ def softmax(Z: FloatArray) -> FloatArray:
     return np.asarray(E / E.sum(axis=1, keepdims=True))
 
 
+def squeezed(scores: Any) -> Any:
+    """n x 1 as n: scikit-learn's shape of one score a row."""
+    return scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
+
+
+def best_class(scores: FloatArray) -> Any:
+    """The index of the class with the highest score; of one column the sign decides."""
+    binary = scores.shape[1] == 1
+    return (scores[:, 0] > 0).astype(np.intp) if binary else np.argmax(scores, axis=1)
+
+
 def probabilities(scores: FloatArray) -> FloatArray:
-    """Class probabilities from the scores of `Logistic`: n x 2 from one column, else n x C."""
+    """Class probabilities from the scores of `Logistic`: n x 2 from one column, else n x C.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.linear import probabilities
+    >>> probabilities(np.array([[0.0], [np.log(3.0)]]))
+    array([[0.5 , 0.5 ],
+           [0.25, 0.75]])
+    """
     if scores.ndim == 1 or scores.shape[1] == 1:
         z = scores.reshape(-1)
         return np.stack([sigmoid(-z), sigmoid(z)], axis=1)

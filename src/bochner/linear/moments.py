@@ -72,14 +72,16 @@ class MomentSum(RowSum["_Moments | None", Normal]):
 
     def _products(self, block: Block, wR: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not self.precise or block.X.dtype == np.float64:
-            return self.design.gram(block.X, block.weight), self.design.project(block.X, wR)
+            return self.design.gram_and_project(block.X, wR, block.weight)
         M = self.design.n_features
         gram, thin = np.zeros((M, M)), np.zeros((M, wR.shape[1]))
         plain = Design(Projection(Columns(M, np.arange(M)), "identity"))
         for rows in _strips(block.n_rows, M):  # float64 copies of the float32 features
             phi = self.design.features(block.X[rows]).astype(np.float64)
-            gram += plain.gram(phi, None if block.weight is None else block.weight[rows])
-            thin += plain.project(phi, wR[rows])
+            w = None if block.weight is None else block.weight[rows]
+            sums = plain.gram_and_project(phi, wR[rows], w)
+            gram += sums[0]
+            thin += sums[1]
         return gram, thin
 
     def merge(self, a: _Moments | None, b: _Moments | None) -> _Moments | None:

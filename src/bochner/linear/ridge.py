@@ -12,7 +12,7 @@ from ..ops import FloatArray
 from ..rows import Hook, RowSource
 from .closed_form import REFINABLE, Cholesky, Route, Rows, System
 from .design import Design, in_views
-from .model import LinearModel
+from .model import LinearModel, check_intercept
 from .moments import Normal, Triangle
 from .spectrum import RidgePath, Spectrum
 
@@ -84,6 +84,7 @@ class Ridge(BaseEstimator):
         return rows.model(system, route, alphas, path)
 
     def _check(self) -> None:
+        check_intercept(self)
         if self.solver not in ("auto", "gram", "qr"):
             raise ValueError(f'Ridge(solver={self.solver!r}): expected "auto", "gram" or "qr".')
         for name, value in (("alpha", self.alpha), ("alphas", self.alphas)):

@@ -184,6 +184,16 @@ class RidgePath:
         Mean squared leave-one-out error of each target; see `bochner.linear.spectrum`.
     relative : array of L
         Mean over the targets of loo divided by the target's variance: what alpha="auto" minimises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bochner.linear import Ridge
+    >>> from bochner.rows import MemorySource
+    >>> rows = MemorySource(np.array([[0.0], [1.0], [2.0], [4.0]]), np.array([0.0, 1.0, 2.0, 4.5]))
+    >>> path = Ridge("auto", alphas=[0.01, 1.0, 100.0]).fit(rows, None).path
+    >>> path.best, path.loo[:, 0].round(2)
+    (0.01, array([0.09, 0.59, 4.67]))
     """
 
     alphas: FloatArray

@@ -6,7 +6,8 @@ Nothing is compiled, and numba is not even imported, before the first call.
 
 from .column_set import AnyColumns, ColumnSet
 from .explicit import Explicit
-from .gram import gram
+from .gram import gram, gram_and_project
+from .linear import sparse_columns
 from .mixed import Mixed
 from .moments import moments
 from .pool import blas_for, single_threaded_blas, usable_threads
@@ -33,10 +34,12 @@ __all__ = [
     "first_call_seconds",
     "fold",
     "gram",
+    "gram_and_project",
     "map_rows",
     "moments",
     "project",
     "pull",
     "single_threaded_blas",
+    "sparse_columns",
     "usable_threads",
 ]

@@ -3,11 +3,13 @@
 Features are made a panel of rows at a time; then every pair of column tiles is a task that
 multiplies at most 1024 rows in the data's dtype and adds to float64. Up to `WHOLE` columns are one
 tile: one symmetric product, which reads a row once. Where the features are the rows themselves, X
-is the panel. The definition is ``reference.gram``.
+is the panel. `gram_and_project` adds the thin product while a piece is in cache. The definitions
+are ``reference.gram`` and ``reference.project``.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from . import checks, linear, pool
 from .column_set import AnyColumns
+from .project import project
 from .projection import Columns, FloatArray, Projection
 from .pull import derivative as derivative_of
 from .rowwise import features
@@ -50,84 +53,137 @@ def gram(
     elif isinstance(p, Projection) and _is_sparse_columns(rows, p):
         out += _sparse_gram(rows, p, w)
     else:
-        _add_panels(rows, derivative_of(p) if derivative else p, w, out, threads)
+        _add_panels(rows, derivative_of(p) if derivative else p, w, None, Sums(out), threads)
     return _mirrored(out)
 
 
+def gram_and_project(
+    X: Any,
+    p: AnyColumns,
+    R: FloatArray,
+    w: FloatArray | None = None,
+    *,
+    threads: int | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """`gram` (of phi, with w) and `project` (of R, without w), with the features made once."""
+    rows = checks.rows_of(X, p)
+    w, R = checks.row_weights(w, rows.n), checks.thin(R, "R", rows.n, "row of X")
+    if isinstance(p, Projection) and _is_sparse_columns(rows, p):
+        return gram(X, p, w, threads=threads), project(X, p, R, threads=threads)
+    total, thin = np.zeros((p.n_columns, p.n_columns)), np.zeros((p.n_columns, R.shape[1]))
+    _add_panels(rows, p, w, R, Sums(total, thin), threads)
+    return _mirrored(total), thin
+
+
 def _add_panels(
-    rows: Rows, p: AnyColumns, w: FloatArray | None, out: FloatArray, threads: int | None
+    rows: Rows,
+    p: AnyColumns,
+    w: FloatArray | None,
+    R: FloatArray | None,
+    sums: Sums,
+    threads: int | None,
 ) -> None:
     if linear.is_plain(rows, p):
-        _add_products(rows, w, out, threads)
+        _add_products(Panel.of(rows, w, R), sums, threads)
         return
     fits = PANEL_BYTES // max(1, p.n_columns * rows.dtype.itemsize)
     step = max(TILE_ROWS, fits // TILE_ROWS * TILE_ROWS)
     panel = np.empty((min(step, rows.n), p.n_columns), rows.dtype)
     for at in cut(0, rows.n, step):
         phi = features(rows.X[at], p, out=panel[: at.stop - at.start], threads=threads)
-        _add_products(Rows.of(phi), None if w is None else w[at], out, threads)
+        here = (None if v is None else v[at] for v in (w, R))
+        _add_products(Panel.of(Rows.of(phi), *here), sums, threads)
 
 
-def _add_products(panel: Rows, w: FloatArray | None, out: FloatArray, threads: int | None) -> None:
-    """Add panel' diag(w) panel to ``out``, on and above the diagonal tiles."""
-    M = panel.n_inputs
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Features of some rows; factors left * right = w of each row; R', C x n."""
+
+    rows: Rows
+    left: FloatArray | None
+    right: FloatArray | None
+    thin: FloatArray | None
+
+    @classmethod
+    def of(cls, rows: Rows, w: FloatArray | None, R: FloatArray | None) -> Panel:
+        """The factors are equal (a symmetric product) where no weight is negative."""
+        left = right = None
+        if w is not None and np.any(w < 0):
+            left = w[:, None].astype(rows.dtype)
+        elif w is not None:
+            left = right = np.sqrt(w, dtype=np.float64).astype(rows.dtype)[:, None]
+        thin = None if R is None else np.ascontiguousarray(R.T, dtype=rows.dtype)
+        return cls(rows, left, right, thin)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What is added to: gram, M x M, and phi' R, M x C (None: not asked for)."""
+
+    gram: FloatArray
+    thin: FloatArray | None = None
+
+    def fresh(self, a: slice, b: slice) -> Sums:
+        """Zeros for one tile of columns."""
+        rows, thin = a.stop - a.start, None
+        if self.thin is not None and a == b:
+            thin = np.zeros((rows, self.thin.shape[1]))
+        return Sums(np.zeros((rows, b.stop - b.start)), thin)
+
+    def add(self, a: slice, b: slice, part: Sums) -> None:
+        self.gram[a, b] += part.gram
+        if self.thin is not None and part.thin is not None:
+            self.thin[a] += part.thin
+
+
+def _add_products(panel: Panel, sums: Sums, threads: int | None) -> None:
+    """Add panel' diag(w) panel, tiles on and above the diagonal, and panel' R."""
+    M, n = panel.rows.n_inputs, panel.rows.n
     columns = cut(0, M, max(1, M) if M <= WHOLE else TILE_COLUMNS)
     pairs = [(a, b) for i, a in enumerate(columns) for b in columns[i:]]
-    most = min(TASKS // max(1, len(pairs)), PARTIAL_BYTES // max(1, out.nbytes))
+    most = min(TASKS // max(1, len(pairs)), PARTIAL_BYTES // max(1, sums.gram.nbytes))
     grain = TILE_ROWS * max(1, 4 * M // TILE_ROWS)  # rows whose product outweighs a merge
-    chunks = row_chunks(panel.n, max(1, most), grain)
-    roots = _split_weights(w, panel.dtype)
+    chunks = row_chunks(n, max(1, most), grain)
     todo = [(a, b, chunk) for chunk in chunks for a, b in pairs]
 
-    def task(item: tuple[slice, slice, slice]) -> FloatArray | None:
+    def task(item: tuple[slice, slice, slice]) -> Sums | None:
         a, b, _ = item
         if len(chunks) == 1:  # nobody else adds to this tile
-            _product(panel, *roots, *item, out, (a.start, b.start))
+            _product(panel, *item, sums, (a.start, b.start))
             return None
-        part = np.zeros((a.stop - a.start, b.stop - b.start))
-        _product(panel, *roots, *item, part, (0, 0))
+        part = sums.fresh(a, b)
+        _product(panel, *item, part, (0, 0))
         return part
 
     for (a, b, _), part in zip(todo, pool.run(task, todo, threads), strict=True):
         if part is not None:
-            out[a, b] += part
-
-
-def _split_weights(
-    w: FloatArray | None, dtype: np.dtype[Any]
-) -> tuple[FloatArray | None, FloatArray | None]:
-    """Factors left * right = w, equal (a symmetric product) where no weight is negative."""
-    if w is None:
-        return None, None
-    if np.any(w < 0):
-        return w[:, None].astype(dtype), None
-    root = np.sqrt(w, dtype=np.float64).astype(dtype)[:, None]
-    return root, root
+            sums.add(a, b, part)
 
 
 def _product(
-    panel: Rows,
-    left: FloatArray | None,
-    right: FloatArray | None,
-    a: slice,
-    b: slice,
-    chunk: slice,
-    total: FloatArray,
-    corner: tuple[int, int],
+    panel: Panel, a: slice, b: slice, chunk: slice, sums: Sums, corner: tuple[int, int]
 ) -> None:
-    """Add sum_i left_i panel_ia right_i panel_ib to ``total``, from ``corner`` on."""
-    from .kernels import add_at, add_upper
+    """Add the products of two tiles of columns to ``sums``, from ``corner`` on."""
+    from .kernels import add_at
 
-    add = add_upper if a == b else add_at
-    product = np.empty((a.stop - a.start, b.stop - b.start), panel.dtype)
+    left, right, thin = panel.left, panel.right, panel.thin
+    product = np.empty((a.stop - a.start, b.stop - b.start), panel.rows.dtype)
     for at in cut(chunk.start, chunk.stop, TILE_ROWS):
-        tile = panel.dense(at)
+        tile = panel.rows.dense(at)
         A = tile[:, a] if left is None else tile[:, a] * left[at]
         B = A if a == b and left is right else tile[:, b]
         if B is not A and right is not None:
             B = B * right[at]
         np.matmul(A.T, B, out=product)  # half the work where B is A: BLAS sees the symmetry
-        add(total, *corner, product)
+        add_at(sums.gram, *corner, product)
+        if thin is not None and sums.thin is not None and a == b:
+            _add_thin(sums.thin[corner[0] :], thin[:, at], tile[:, a])
+
+
+def _add_thin(total: FloatArray, R: FloatArray, tile: FloatArray) -> None:
+    """total[:width] += tile' R' by matrix-vector products: each reads the tile from cache once."""
+    for column, r in zip(total[: tile.shape[1]].T, R, strict=True):
+        column += r @ tile
 
 
 def _is_sparse_columns(rows: Rows, p: Projection) -> bool:

@@ -192,6 +192,25 @@ def project_dense(
 
 
 @compiled
+def project_dense_many(
+    kind: int, X: FloatArray, Wt: FloatArray, b: FloatArray, R: FloatArray, Z: FloatArray,
+    phi: FloatArray, part: FloatArray,
+) -> None:  # fmt: skip
+    """part += activation(X Wt + b)' R for several columns of R; ``phi`` has room for pairs."""
+    n, step = X.shape[0], Z.shape[0]
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+        tile, pairs = Z[: stop - start], phi[: stop - start]
+        np.dot(X[start:stop], Wt, tile)
+        if kind == PAIR:
+            activate_pair(tile, b, pairs)
+            part += np.dot(pairs.T, R[start:stop])
+        else:
+            activate(kind, tile, b)
+            part += np.dot(tile.T, R[start:stop])
+
+
+@compiled
 def pull_one(
     kind: int, Z: FloatArray, b: FloatArray, r: FloatArray, t: FloatArray, acc: FloatArray
 ) -> None:
@@ -223,15 +242,6 @@ def add_at(total: FloatArray, row: int, column: int, part: FloatArray) -> None:
     n, width = part.shape
     for i in range(n):
         for j in range(width):
-            total[row + i, column + j] += part[i, j]
-
-
-@compiled
-def add_upper(total: FloatArray, row: int, column: int, part: FloatArray) -> None:
-    """As `add_at`, on and above the diagonal of part only."""
-    n, width = part.shape
-    for i in range(n):
-        for j in range(i, width):
             total[row + i, column + j] += part[i, j]
 
 

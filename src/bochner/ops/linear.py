@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import pool
+from . import checks, pool
 from .column_set import AnyColumns, ColumnSet
 from .projection import Columns, FloatArray, Projection
 from .tiles import TASKS, TILE_ROWS, Rows, cut, row_chunks
@@ -30,6 +30,19 @@ def is_plain(rows: Rows, p: AnyColumns) -> bool:
         and p.scale == 1.0
         and bool(np.array_equal(op.index, np.arange(op.n_inputs)))
     )
+
+
+def sparse_columns(X: Any, p: AnyColumns, column_scale: FloatArray) -> Any:
+    """phi_m(x_i) ``column_scale_m`` as CSR where features are columns of sparse rows, else None."""
+    rows = checks.rows_of(X, p)
+    if isinstance(p, ColumnSet) or not rows.sparse or p.activation != "identity":
+        return None
+    if not isinstance(p.operator, Columns) or p.offsets is not None:
+        return None
+    Z = rows.X[:, p.operator.index]
+    scale = (p.scale * column_scale).astype(rows.dtype)
+    Z.data = Z.data * scale[Z.indices]
+    return Z
 
 
 def rows_times(rows: Rows, R: FloatArray, threads: int | None) -> FloatArray:

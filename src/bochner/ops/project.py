@@ -73,8 +73,17 @@ def _project_one(
 
 
 def _project(rows: Rows, p: Projection, R: FloatArray, tile: FormTile, chunk: slice) -> FloatArray:
+    """Any number of columns: activation, then a product, in compiled code where rows are dense."""
     worker = Worker(rows, p, tile)
     part = np.zeros((tile.width * worker.k, R.shape[1]))
-    for at, phi in worker.columns(chunk):
-        part += phi.T @ R[at].astype(rows.dtype)
+    if isinstance(worker.weights, DenseWeights) and not rows.sparse:
+        Wt, b = worker.weights.Wt, worker.weights.offsets
+        Z = worker.buffer.tile(worker.step, tile.width)
+        phi = worker.pairs.tile(worker.step if worker.k == 2 else 0, 2 * tile.width)
+        for at, X in rows.contiguous(chunk, worker.step):
+            r = np.ascontiguousarray(R[at], dtype=rows.dtype)
+            worker.kernels.project_dense_many(worker.kind, X, Wt, b, r, Z, phi, part)
+    else:
+        for at, phi in worker.columns(chunk):
+            part += phi.T @ R[at].astype(rows.dtype)
     return part.reshape(tile.width, worker.k, R.shape[1])

@@ -132,6 +132,12 @@ def refuse_unreadable(X: Any) -> None:
             "X is a polars LazyFrame; expected rows. Call .collect() on it, or write it to "
             "Parquet and give bochner.scan(path)."
         )
+    if X is None or isinstance(X, dict | set | frozenset):
+        given = "None" if X is None else f"a {type(X).__name__}"
+        raise TypeError(
+            f"X is {given}; expected an array, a DataFrame, a sparse matrix, a scan or a Dask "
+            "collection: rows x features. A dict of columns becomes one by pandas.DataFrame(X)."
+        )
     if hasattr(X, "__next__"):
         raise TypeError(
             f"X is a {type(X).__name__}, which can be read only once; expected an array. Give "

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .block import Block
 
 #: File endings, compressed or not, and the reader they go to.
@@ -100,9 +102,10 @@ def readable(path: str, expected: str) -> Iterator[None]:
 
 def rows_per_block(block_bytes: int, row_bytes: int) -> int:
     """At least one row, else as many as the budget holds."""
-    if block_bytes <= 0:
+    given: Any = block_bytes
+    if not isinstance(given, int | float | np.number) or not given > 0:
         raise ValueError(f"block_bytes is {block_bytes!r}; expected a positive number of bytes.")
-    return max(1, block_bytes // max(1, row_bytes))
+    return max(1, int(block_bytes // max(1, row_bytes)))
 
 
 def cut(block: Block, n_rows: int) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .block import Array, Block
 from .memory import MemorySource
 from .progress import Hook
-from .source import RowSource, RowSum
+from .source import MappedSource, RowSource, RowSum
 from .state import RowState
 
 S = TypeVar("S")
@@ -25,10 +25,24 @@ class Rule(Protocol):
 
 
 def part(source: RowSource, rule: Rule, *, picked: bool = True) -> RowSource:
-    """The rows that the rule picks, or the others; copied once where they are in memory."""
+    """The rows that the rule picks, or the others; copied once where they are in memory.
+
+    What a source is seen through (a `MappedSource`) is put over the part: the rule sees the rows
+    as they are.
+    """
+    if isinstance(source, MappedSource):
+        return part(source.parent, rule, picked=picked).mapped(source.function, source.schema)
     if isinstance(source, MemorySource) and source.mapped_file is None:
         return _copied(source, rule, picked)
     return PartSource(source, rule, picked)
+
+
+def in_memory(source: RowSource) -> MemorySource | None:
+    """The rows behind a source, where they are all in memory; None where they are not."""
+    while isinstance(source, MappedSource):
+        source = source.parent
+    there = isinstance(source, MemorySource) and source.mapped_file is None
+    return source if there else None  # type: ignore[return-value]
 
 
 def picked_rows(source: MemorySource, rule: Rule, picked: bool) -> NDArray[np.intp]:

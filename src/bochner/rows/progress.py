@@ -45,7 +45,7 @@ class Hook:
     def __init__(
         self, callback: Callback | Sequence[Callback] | None = None, verbose: Any = 0
     ) -> None:
-        if not isinstance(verbose, int | float | np.integer):
+        if not isinstance(verbose, int | float | np.integer) or not verbose >= 0:
             raise ValueError(f"verbose must be a number (0, 1 or 2), got {verbose!r}.")
         callbacks: list[Callback] = []
         if callback is not None:

@@ -22,6 +22,11 @@ from .source import RowSource, RowSum
 
 #: Bytes that a sample may hold by default.
 SAMPLE_BYTES = 64 * 2**20
+#: What a sample without rows says.
+EMPTY = (
+    "no rows with a positive weight: a sample (for the bandwidth, or for minibatches) needs at "
+    "least one. Check the source and sample_weight."
+)
 _NO_LIMIT = 2**64 - 1
 
 
@@ -72,11 +77,18 @@ class SampleRows(RowSum["_Kept | None", RowSample]):
     """
 
     def __init__(
-        self, size: int, seed: int, *, targets: bool = False, max_bytes: int = SAMPLE_BYTES
+        self,
+        size: int,
+        seed: int,
+        *,
+        targets: bool = False,
+        max_bytes: int = SAMPLE_BYTES,
+        empty: str = EMPTY,
     ) -> None:
         if size < 1:
             raise ValueError(f"a sample has at least one row, got size={size}.")
         self.size, self.seed, self.targets, self.max_bytes = size, seed, targets, max_bytes
+        self.empty = empty
 
     def start(self) -> _Kept | None:
         return None
@@ -101,10 +113,7 @@ class SampleRows(RowSum["_Kept | None", RowSample]):
 
     def finalise(self, state: _Kept | None) -> RowSample:
         if state is None or len(state.keys) == 0:
-            raise ValueError(
-                "no rows with a positive weight: a sample (for the bandwidth, or for minibatches) "
-                "needs at least one. Check the source and sample_weight."
-            )
+            raise ValueError(self.empty)
         moments = state.moments
         return RowSample(
             state.X, state.y, state.weight, moments.total, state.n_rows, moments.variance
@@ -162,7 +171,8 @@ def draw_sample(
     targets: bool = False,
     max_bytes: int = SAMPLE_BYTES,
     hook: Hook | None = None,
+    empty: str = EMPTY,
 ) -> RowSample:
     """A sample of at most ``size`` distinct rows and ``max_bytes`` bytes."""
-    row_sum = SampleRows(size, seed, targets=targets, max_bytes=max_bytes)
+    row_sum = SampleRows(size, seed, targets=targets, max_bytes=max_bytes, empty=empty)
     return source.reduce(row_sum, hook=hook)

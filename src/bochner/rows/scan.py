@@ -60,7 +60,7 @@ def scan(
     Examples
     --------
     >>> import numpy as np
-    >>> from bochner.rows import scan
+    >>> from bochner import scan
     >>> chunks = [(np.eye(3), np.arange(3)), (np.ones((2, 3)), np.zeros(2))]
     >>> source = scan(lambda: iter(chunks))
     >>> source.n_features

@@ -141,6 +141,16 @@ def as_matrix(columns: Sequence[Array], n_rows: int, dtype: Any) -> Array:
     return out
 
 
+def refuse_repeated(table: Table, where: str) -> None:
+    """A column is known by its name: two of one name are refused."""
+    repeated = {n for n in table.names if table.names.count(n) > 1}
+    if repeated:
+        raise ValueError(
+            f"{where} has several columns named {sorted(map(str, repeated))}; expected unique "
+            "names. Rename them."
+        )
+
+
 def plan(
     table: Table,
     where: str,
@@ -151,12 +161,7 @@ def plan(
     dtype: Any = None,
 ) -> Layout:
     """Decide what each column is, from the first rows of a table."""
-    repeated = {n for n in table.names if table.names.count(n) > 1}
-    if repeated:
-        raise ValueError(
-            f"{where} has several columns named {sorted(map(str, repeated))}; expected unique "
-            "names. Rename them."
-        )
+    refuse_repeated(table, where)
     for what, given in (("target", target), ("weight", weight)):
         if hasattr(given, "__array__"):
             raise TypeError(
@@ -167,7 +172,7 @@ def plan(
     named = [t for t in targets if t is not None]
     refuse_unknown(named, table.names, "target", where)
     refuse_unknown([] if weight is None else [weight], table.names, "weight", where)
-    refuse_unknown(columns or [], table.names, "column", where)
+    refuse_unknown(_checked_columns(columns) or [], table.names, "column", where)
     taken = {*named, weight} - {None}
     features = [n for n in (table.names if columns is None else columns) if n not in taken]
     if not features:
@@ -185,6 +190,15 @@ def plan(
         weight=weight,
         pruned=columns is not None,
     )
+
+
+def _checked_columns(columns: Any) -> Sequence[Hashable] | None:
+    """The features asked for: a list of names, each of them once."""
+    if isinstance(columns, str | bytes):
+        raise TypeError(f"columns={columns!r} is one name; expected a list: columns=[{columns!r}].")
+    if columns is not None and len(set(columns)) < len(columns):
+        raise ValueError(f"columns={columns!r} names a column more than once; give each once.")
+    return columns
 
 
 def kind_of_strings(values: Sequence[Any]) -> str:

@@ -243,7 +243,7 @@ def _moments(X: Array, weight: Array) -> tuple[Array, Array, Array, Array]:
     """(present, missing, mean, squares) of each column of a block, ignoring NaN."""
     here = ~np.isnan(X)
     present = weight @ here
-    missing = weight.sum() - present
+    missing = weight @ ~here  # not the total less present: rounding would leave what is not there
     filled = X if here.all() else np.where(here, X, 0.0)
     total = weight @ filled.astype(np.float64, copy=False)
     mean = np.divide(total, present, out=np.zeros_like(total), where=present > 0)

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,29 +52,53 @@ def solve(scores: Any, rho: float, order: float = 2.0) -> Selection:
     >>> from bochner.learners import alignment
     >>> found = alignment.solve([3.0, 1.0, 0.0, 0.0], rho=1.0)
     >>> found.status, found.weights.round(3), found.support
-    ('active', array([0.683, 0.259, 0.029, 0.029]), array([0, 1, 2, 3]))
+    ('active', array([0.658, 0.25 , 0.046, 0.046]), array([0, 1, 2, 3]))
     """
-    return path(scores, [rho], order)[0]
+    if np.ndim(rho) != 0:
+        raise ValueError(f"solve takes one radius, got rho={rho!r}: path(scores, rhos) takes many.")
+    return _path(np.asarray(scores), _radii([rho]), _order(order))[0]
 
 
 def path(scores: Any, rhos: Any, order: float = 2.0) -> Path:
-    """The solutions for many radii from one sort; weights are computed when one is asked for."""
-    k = float(order)
-    if not 1.0 < k < np.inf:
-        raise ValueError(
-            f"order={order!r}: the divergence is mean((N q)^order) - 1 with order > 1; the paper "
-            "uses 2."
-        )
-    radii = np.atleast_1d(np.asarray(rhos, dtype=np.float64))
-    bad = radii[~(radii >= 0.0)] if radii.ndim == 1 else radii
-    if len(bad):
-        raise ValueError(
-            f"rho={bad.flat[0]!r}: a radius is a number >= 0 (0 gives uniform weights; give a "
-            "vector of them for a path)."
-        )
+    """The solutions for many radii from one sort; weights are computed when one is asked for.
+
+    Examples
+    --------
+    >>> from bochner.learners import alignment
+    >>> [len(found.support) for found in alignment.path([3.0, 1.0, 0.0, 0.0], [0.5, 2.0, 3.0])]
+    [4, 2, 1]
+    """
+    given = np.array(scores)  # a copy: weights made later are still those of these scores
+    return _path(given, _radii(rhos), _order(order))
+
+
+def _path(scores: FloatArray, radii: FloatArray, k: float) -> Path:
     x = depths(scores)
-    given = np.asarray(scores)
-    return Path(given, radii, k, x, Quadratic(x) if k == 2.0 else AnyOrder(x, k))
+    return Path(scores, radii, k, x, Quadratic(x) if k == 2.0 else AnyOrder(x, k))
+
+
+def _order(order: Any) -> float:
+    if isinstance(order, numbers.Real) and 1.0 < float(order) < np.inf:
+        return float(order)
+    raise ValueError(
+        f"order={order!r}: the divergence is mean((N q)^order) - 1 with order > 1; the paper uses "
+        "2."
+    )
+
+
+def _radii(rhos: Any) -> FloatArray:
+    given = np.atleast_1d(np.asarray(rhos))
+    if given.ndim == 1 and (given.dtype.kind in "iuf" or len(given) == 0):
+        radii = given.astype(np.float64)
+        bad = radii[~(radii >= 0.0)].tolist()
+    else:
+        bad = [rhos]
+    if bad:
+        raise ValueError(
+            f"rho={bad[0]!r}: a radius is a number >= 0 (0 gives uniform weights; give a vector of "
+            "them for a path)."
+        )
+    return radii
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...ops import FloatArray
 from ..base import Selection
 from .depths import PIECE, Depths
-from .level import Level, dot, power
+from .level import Level, dot, share_power
 
 _SERIES = 1e-4
 
@@ -86,9 +86,7 @@ def _fill(w: FloatArray, active: _Active, level: Level, k: float) -> tuple[float
     """a^(1/(k-1)); their sum and the mean depth under them."""
     total = weighed = 0.0
     for part, depth in active.pieces():
-        a = level.above(depth, out=w[part])
-        a *= 1.0 / level.height
-        power(a, 1.0 / (k - 1.0), out=a)
+        a = share_power(level, depth, 1.0 / (k - 1.0), out=w[part])
         total += float(a.sum())
         weighed += dot(a, depth)
     return total, weighed / total

@@ -187,7 +187,8 @@ class _Run:
         D = request.n_components
         radii = judging.grid(self.n, D, self.learner.order)
         used = None if n is None else int(n * self.learner.subsample)
-        size = judging.sample_rows(used, self.n, D, self.source.n_features)
+        columns = self._column_operator is not None
+        size = judging.sample_rows(used, self.n, D, self.source.n_features, columns)
         request.hook.at("radius")
         seed = int(request.rng.integers(2**62))
         rows = self.source.mapped(MarkHeld(self.held_out), self.source.schema)
@@ -198,16 +199,22 @@ class _Run:
             for selection in self._path(self.learned)
         ]
         width = self.source.schema.n_targets
-        best, errors = judging.choose(sample, self.target, width, maps)
+        best, errors = judging.choose(sample, self.target, width, maps, request.scoring)
         return float(radii[best]), {"radii": radii, "errors": errors}
 
     def _map_at(self, selection: Selection, rng: np.random.Generator) -> FeatureMap:
         return self.map_of(kept(selection, self.request.n_components, self.learner.use, rng))
 
+    @property
+    def _column_operator(self) -> Columns | None:
+        """Where candidates are columns of X: which ones."""
+        operator = getattr(self.candidates.projection, "operator", None)
+        return operator if isinstance(operator, Columns) else None
+
     def ranking(self, found: Selection, columns: Kept, fm: FeatureMap) -> Ranking:
         """What is shown of the choice as a table."""
-        operator = getattr(self.candidates.projection, "operator", None)
-        if isinstance(operator, Columns):
+        operator = self._column_operator
+        if operator is not None:
             given = (self.all, self.target, self.share, self.request.hook)
             return of_columns(self.source, operator, found, *given)
         return of_features(columns, fm, found, self.all, self.target)

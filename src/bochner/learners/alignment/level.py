@@ -8,6 +8,8 @@ import numpy as np
 
 from ...ops import FloatArray
 
+_LARGE = 64.0
+
 
 @dataclass(frozen=True)
 class Level:
@@ -45,3 +47,19 @@ def power(a: FloatArray, p: float, out: FloatArray | None = None) -> FloatArray:
     if p == 0.5:
         return np.sqrt(a, out=out)
     return np.square(a, out=out) if p == 2.0 else np.power(a, p, out=out)
+
+
+def share_power(level: Level, x: FloatArray, p: float, out: FloatArray | None = None) -> FloatArray:
+    """(a / h)^p at depths x that are active.
+
+    For k near 1 the power is in the millions and the rounding of a would show: there the logarithm
+    is taken of 1 - x / h.
+    """
+    a = level.above(x, out=out)
+    a *= 1.0 / level.height
+    if p < _LARGE:
+        return power(a, p, out=a)
+    t = x / level.height
+    logs = np.where(t < 0.5, np.log1p(-np.minimum(t, 0.5)), np.log(a))
+    logs *= p
+    return np.exp(logs, out=a)

@@ -12,13 +12,14 @@ import numpy as np
 
 from ...families.base import check_option
 from ...feature_map import FeatureMap
-from ...linear.losses import Loss, Squared
+from ...linear.losses import BinaryLogistic, Loss, Multinomial, Squared
 from ...rows import RowSource
 from ..base import Learner, Needs, Request, Selection
 from ..held_out import OnlyHeld
 from .candidates import Candidates
 from .losses import LOSSES, PENALTIES, Penalty, as_loss, name_of, with_targets
 from .path import GreedyPath, Model, judged
+from .scored import scored
 from .smooth import Descent
 from .squared import Pursuit, check_memory
 
@@ -54,7 +55,8 @@ class Greedy(Learner):
     validation : bool, default=False
         Hold rows out (``cv=``, ``groups=`` of the estimator) and record the risk on them for every
         size. ``n_components="auto"`` does so by itself, and keeps the smallest size whose held-out
-        risk is within one standard error of the least.
+        risk is within one standard error of the least. With ``scoring=`` of the estimator the risk
+        is minus the score, of at most 10,000 held-out rows.
     fit_intercept : bool, default=True
         A free intercept, never penalised.
 
@@ -213,7 +215,11 @@ class _Run:
         S = np.array(self.engine.S[: int(path.sizes[-1])], dtype=np.intp)
         fm = self.fm.take(S)
         units = FeatureMap(fm.family, fm.projection, fm.weights * self.candidates.v[S])
-        return judged(path, held, units, self.loss, self.request.hook)
+        scoring, hook = self.request.scoring, self.request.hook
+        if scoring is None:
+            return judged(path, held, units, self.loss, hook)
+        logistic = isinstance(self.loss, BinaryLogistic | Multinomial)
+        return scored(path, held, units, scoring, hook, logistic=logistic)
 
     def result(self, path: GreedyPath, status: str) -> tuple[FeatureMap, Selection]:
         """The map of the columns of the largest model, with weights v_m / sqrt(M)."""

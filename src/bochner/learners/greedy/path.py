@@ -12,6 +12,7 @@ from ...feature_map import FeatureMap
 from ...linear.losses import Loss
 from ...ops import FloatArray
 from ...rows import Block, Hook, RowSource, RowSum
+from ..held_out import NONE_HELD
 from .losses import row_losses
 
 
@@ -31,7 +32,8 @@ class GreedyPath:
     Every size from 1 with one feature a step, and with the squared loss; else one a step.
     ``coefs[i]`` is C x sizes[i] over the columns of ``feature_map_`` (so of its ``truncate`` too),
     ``intercepts[i]`` C; ``risks`` the mean training loss, without the penalty; ``held_out`` the
-    mean loss of held-out rows and ``errors`` its standard error, where rows were held out.
+    mean loss of held-out rows and ``errors`` its standard error, where rows were held out (with
+    ``scoring=`` minus the score, and the error of the best one alone).
     """
 
     sizes: NDArray[np.intp]
@@ -75,14 +77,15 @@ class GreedyPath:
 
 
 class HeldOutSum(RowSum["FloatArray | None", "tuple[FloatArray, FloatArray]"]):
-    """Mean loss of each model and its standard error: sums of w, w l, w l^2, w^2 and so on.
+    """Mean loss of each model and its standard error: sums of w, w l, w l^2, and rows.
 
-    With l the loss of a row and r its mean, the error is sqrt(sum w^2 (l - r)^2) / sum w.
+    With l the loss of a row and r its mean, the error is sqrt(mean (l - r)^2 / n), where a row of
+    weight 2 counts twice in n, and weights below one on average count as one each.
     """
 
     def __init__(self, fm: FeatureMap, path: GreedyPath, loss: Loss) -> None:
         self.fm, self.path, self.loss = fm, path, loss
-        self.columns = _as_columns(path, fm.n_features)
+        self.columns = as_columns(path, fm.n_features)
 
     def start(self) -> FloatArray | None:
         return None
@@ -96,10 +99,10 @@ class HeldOutSum(RowSum["FloatArray | None", "tuple[FloatArray, FloatArray]"]):
         y, w = block.y[rows], w[rows]
         Z = np.asarray(self.fm.map_rows(block.X[rows], self.columns), dtype=np.float64)
         Z = Z.reshape(len(rows), len(self.path), -1)
-        sums = np.empty((len(self.path), 5))
+        sums = np.empty((len(self.path), 4))
         for i, b in enumerate(self.path.intercepts):
             loss = row_losses(self.loss, Z[:, i] + b, y)
-            sums[i] = w.sum(), w @ loss, w**2 @ loss**2, w**2 @ loss, w @ w
+            sums[i] = w.sum(), w @ loss, w @ loss**2, len(rows)
         return sums if state is None else state + sums
 
     def merge(self, a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
@@ -107,17 +110,14 @@ class HeldOutSum(RowSum["FloatArray | None", "tuple[FloatArray, FloatArray]"]):
 
     def finalise(self, state: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         if state is None:
-            raise ValueError(
-                "no rows were held out to judge by: hold out a larger share (cv=), or give more "
-                "rows."
-            )
-        total, once, squares, mixed, weights = state.T
+            raise ValueError(NONE_HELD)
+        total, once, squares, count = state.T
         r = once / total
-        spread = np.maximum(squares - 2.0 * r * mixed + r**2 * weights, 0.0)
-        return r, np.sqrt(spread) / total
+        spread = np.maximum(squares / total - r**2, 0.0)
+        return r, np.sqrt(spread / np.maximum(total, count))
 
 
-def _as_columns(path: GreedyPath, M: int) -> FloatArray:
+def as_columns(path: GreedyPath, M: int) -> FloatArray:
     """All models side by side, M x (models C)."""
     C = len(path.intercepts[0])
     columns = np.zeros((M, len(path), C))

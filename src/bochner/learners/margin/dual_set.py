@@ -9,7 +9,9 @@ which is piecewise linear and falls; row i bends it at y_i alpha_i and at y_i (a
 1. The paper's ten alternating projections (its Algorithm 3) end neither in the projection nor in
    the set. One scalar root does, without sorting all rows: a sample proposes a bracket, and rows
    that do not bend h inside it are summed once and left behind.
-2. Rounding of mu alone moves h by n eps. What is left over goes to the one row with the most room.
+2. The sums behind the root are rounded, those of many equal rows to one side: a Newton step on the
+   exact sum mends the root. Rounding of mu alone moves h by n eps: what is left over goes to the
+   row that is furthest inside its bounds, or, where none is, nearest to being so.
 3. With weights w (a row of weight 2 is the row twice) the distance is the weighted one, too.
 """
 
@@ -23,12 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ops import FloatArray
+from ...ops import FloatArray, single_threaded_blas
 
 #: Rows up to which all bends are sorted, and rows of the sample that proposes a bracket for more.
 SORTED, SAMPLED = 2**13, 2**12
 #: Rows computed at a time, so that what is in between stays in cache.
 PIECE = 2**14
+#: Units in the last place of mu from which on the root is corrected by a Newton step.
+SLACK = 4.0
+EPS = float(np.finfo(np.float64).eps)
 
 
 def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> FloatArray:
@@ -48,7 +53,7 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     --------
     >>> from bochner.learners.margin import project_dual
     >>> project_dual([0.9, 2.0, 0.4], [1, 1, -1], C=1.0)
-    array([0. , 0.8, 0.8])
+    array([0., 1., 1.])
     """
     a, signs = _vector("alpha", alpha), _vector("y", y)
     if len(signs) != len(a):
@@ -60,7 +65,8 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     w = None if weights is None else _vector("weights", weights)
     if w is not None and (len(w) != len(a) or not np.all(w >= 0)):
         raise ValueError(f"weights must be {len(a)} numbers >= 0, one a row.")
-    return _Rows(a, signs, _box(C, len(a)), w).projected()
+    with single_threaded_blas():  # products with a piece that is in cache: nothing to share out
+        return _Rows(a, signs, _box(C, len(a)), w).projected()
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,33 +120,52 @@ class _Rows:
         return np.sort(both[np.isfinite(both)])
 
     def projected(self) -> FloatArray:
-        mu, a = _root(self, _Line()), np.empty(len(self))
-        parts: list[float] = []
+        mu = _root(self, _Line())
+        a, excess = self._with_excess(mu)
+        free = self.share((a > 0) & (a < self.C)) if excess else 0.0
+        if abs(excess) > SLACK * free * np.spacing(abs(mu)) > 0:  # more than the rounding of mu
+            better, left = self._with_excess(mu + excess / free)
+            a, excess = (better, left) if abs(left) < abs(excess) else (a, excess)
+        self._balance(a, excess, mu)
+        return a
+
+    def _with_excess(self, mu: float) -> tuple[FloatArray, float]:
+        """a(mu), and its sum_i w_i y_i a_i without rounding."""
+        a, parts = np.empty(len(self)), []
         for at, rows in self.pieces():
             a[at] = rows.at(mu)
             signed = rows.y * a[at]
             parts += exact_parts(signed if rows.weight is None else rows.weight * signed)
-        self._balance(a, math.fsum(parts))
-        return a
+        return a, math.fsum(parts)
 
-    def _balance(self, a: FloatArray, excess: float) -> None:
-        """Take the excess of the sum off a row with room for it, inside its bounds if there is."""
-        for inside in (True, False):
-            for at, rows in self.pieces():
-                if excess == 0.0:
-                    return
-                excess = rows._take_off(a[at], excess, inside)
+    def _balance(self, a: FloatArray, excess: float, mu: float) -> None:
+        """Take the excess of the sum off a row inside its bounds, or off the one nearest to it."""
+        for at, rows in self.pieces():
+            if abs(excess) <= EPS * float(np.max(a, initial=0.0)):
+                return
+            excess = rows._take_off(a[at], excess)
+        while excess:
+            falls = self.y * excess > 0
+            room = self._weight() * np.where(falls, a, self.C - a)
+            beyond = np.where(room > 0, np.abs(self.moved(mu) - a), np.inf)
+            i = int(np.argmin(beyond))
+            if np.isinf(beyond[i]):
+                return
+            excess = self._move(a, i, excess, float(room[i]))
 
-    def _take_off(self, a: FloatArray, excess: float, inside: bool) -> float:
-        w = np.ones(len(self)) if self.weight is None else self.weight
-        falls = self.y * excess > 0
-        room = np.minimum(a, self.C - a) if inside else np.where(falls, a, self.C - a)
-        i = int(np.argmax(w * room))
-        if not w[i] * room[i] > (abs(excess) if inside else 0.0):
-            return excess
-        step = min(abs(excess), float(w[i] * room[i]))
-        a[i] += (-1.0 if falls[i] else 1.0) * step / w[i]
-        return excess - math.copysign(step, excess)
+    def _take_off(self, a: FloatArray, excess: float) -> float:
+        """What is left of the excess after the row that is furthest inside its bounds took it."""
+        room = self._weight() * np.minimum(a, self.C - a)
+        i = int(np.argmax(room))
+        return self._move(a, i, excess, abs(excess)) if room[i] > abs(excess) else excess
+
+    def _move(self, a: FloatArray, i: int, excess: float, most: float) -> float:
+        step = math.copysign(min(abs(excess), most), excess)
+        a[i] -= self.y[i] * step / float(self._weight()[i])
+        return excess - step
+
+    def _weight(self) -> FloatArray:
+        return np.ones(len(self)) if self.weight is None else self.weight
 
 
 @dataclass(frozen=True)

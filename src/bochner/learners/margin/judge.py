@@ -12,7 +12,7 @@ import numpy as np
 from ... import ops
 from ...ops import FloatArray, Projection
 from ...rows import Block, RowSample, RowSource, draw_sample
-from ..alignment.held_out import _least_error
+from ..alignment.held_out import Error, held_error, least_error
 from ..base import Request
 from ..held_out import MarkHeld, unmarked
 from ..label_kernel import as_target
@@ -22,11 +22,12 @@ ROWS, GROWTH, PATIENCE = 4000, 1.2, 3
 
 @dataclass(eq=False)
 class Judge:
-    """Held-out errors (relative to that of the mean) by number of columns."""
+    """Held-out errors (relative to that of the mean, or minus the score) by number of columns."""
 
     sample: RowSample
     R: FloatArray
     held: FloatArray
+    error: Error | None = None
     errors: dict[int, float] = field(default_factory=dict)
 
     @classmethod
@@ -40,7 +41,7 @@ class Judge:
                 "more rows, or early_stop=False."
             )
         R = as_target("raw", request.task)(Block(sample.X, y))
-        return cls(sample, R, held)
+        return cls(sample, R, held, held_error(request.scoring, y, sample.weight, held))
 
     def has_enough(self, projection: Projection) -> bool:
         """Is the best error several judgements old?"""
@@ -48,6 +49,6 @@ class Judge:
         if self.errors and GROWTH * max(self.errors) > M:
             return False
         phi = np.asarray(ops.features(self.sample.X, projection))
-        self.errors[M] = _least_error(phi, self.R, self.sample.weight, self.held)
+        self.errors[M] = least_error(phi, self.R, self.sample.weight, self.held, self.error)
         best = min(self.errors, key=lambda m: self.errors[m])
         return sum(m > best for m in self.errors) >= PATIENCE

@@ -177,7 +177,9 @@ class _Run:
         found = self.path_of(self.learned)
         maps = [partial(self._map_at, found, float(beta), seeds[1]) for beta in found.betas]
         judged_by = Target(request.task, None, False)  # the targets themselves
-        best, errors = judging.choose(sample, judged_by, source.schema.n_targets, maps)
+        best, errors = judging.choose(
+            sample, judged_by, source.schema.n_targets, maps, request.scoring
+        )
         return float(found.betas[best]), {"betas": found.betas, "errors": errors}
 
     def _map_at(self, found: PosteriorPath, beta: float, seed: int) -> FeatureMap:

@@ -64,7 +64,7 @@ def as_loss(alignment: FloatArray) -> FloatArray:
 def check_rows(n: Any) -> float:
     """n as a float: a pair needs two rows."""
     n = float(n)
-    if not 1.0 < n < np.inf:
+    if not 1.0 + 1e-9 < n < np.inf:  # shares add up to one only up to rounding
         raise ValueError(
             f"the alignment loss is a mean over pairs of rows, but there are {n:g} rows (weights "
             "count rows): give at least two, and weights that are not shares."

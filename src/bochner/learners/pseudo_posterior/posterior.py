@@ -35,7 +35,15 @@ def posterior(losses: Any, n: float, beta: float) -> FloatArray:
 
 
 def path(losses: Any, n: float, betas: Any) -> PosteriorPath:
-    """Posteriors for many beta, each O(N) and made when it is looked at."""
+    """Posteriors for many beta, each O(N) and made when it is looked at.
+
+    Examples
+    --------
+    >>> from bochner.learners import pseudo_posterior
+    >>> found = pseudo_posterior.path([0.4, 0.5, 0.5], n=100, betas=[1.0, 4.0])
+    >>> found[0].weights.round(2)
+    array([0.58, 0.21, 0.21])
+    """
     given = np.atleast_1d(np.asarray(betas, dtype=np.float64))
     if given.ndim != 1:
         raise ValueError(f"betas must be a vector, got an array of {given.ndim} dimensions.")
