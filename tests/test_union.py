@@ -12,7 +12,9 @@ import naive
 from bochner import KernelClassifier, LearnedFeatures
 from bochner.families import ArcCosine, Cauchy, Gaussian, Laplace, Linear, Union
 from bochner.feature_map import FeatureMap
+from bochner.learners import PseudoPosterior
 from make import rng, rows
+from naive_posterior import class_similarity, second_order
 
 UNIONS = {
     "two widths": Union([Gaussian(1.0), Gaussian(3.0)]),
@@ -155,3 +157,42 @@ def test_odd_counts_of_pairs_are_refused():
     union = Union([Gaussian(1.0, form="pair"), Laplace(1.0, form="pair")])
     with pytest.raises(ValueError, match="two columns"):
         union.draw(5, 3, rng(0))
+
+
+class TestPosterior:
+    """Frequencies of several families side by side, and their posterior."""
+
+    X = rng(3).standard_normal((40, 3))
+    y = (X[:, 0] > 0).astype(int)
+
+    def fit(self, union, N=32):
+        learner = PseudoPosterior(1.0, target="raw")
+        return LearnedFeatures(union, learner, N, N, random_state=0).fit(self.X, self.y)
+
+    @pytest.mark.parametrize("form", ["phase", "pair"])
+    def test_losses_are_means_over_pairs(self, form):
+        union = Union([Gaussian(1.0, form=form), Laplace(2.0, form=form)])
+        model, k = self.fit(union), union.columns_per_atom
+        atoms, columns = model.feature_map_.atoms, model.selection_.stats["columns"]
+        labels = [name.split(":")[0] for name in model.feature_map_.names][::k]
+        places = {label: iter(atoms[f"{label}.frequencies"]) for label in set(labels)}
+        W = [next(places[label]) for label in labels]
+        expected = [second_order(self.X, class_similarity(self.y), w) for w in W]
+        scores = model.selection_.scores[columns][::k]
+        assert_allclose(scores, 1.0 - 2.0 * np.array(expected), rtol=1e-9)
+
+    @pytest.mark.parametrize(
+        "union",
+        [
+            Union([Gaussian(1.0), Laplace(1.0)], weights=[1.0, 2.0]),
+            Union([Gaussian(1.0), Laplace(1.0)], counts=[8, 24]),
+            Union([Gaussian(1.0), Laplace(1.0, form="pair")]),
+        ],
+    )
+    def test_a_prior_that_is_not_uniform_is_refused(self, union):
+        with pytest.raises(ValueError, match="uniform prior"):
+            self.fit(union)
+
+    def test_other_columns_are_refused(self):
+        with pytest.raises(ValueError, match="a union of them"):
+            self.fit(Union([Gaussian(1.0), Linear()]), 6)

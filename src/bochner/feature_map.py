@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,9 +153,11 @@ class FeatureMap:
 
     def truncate(self, M: int) -> FeatureMap:
         """The map of the first M columns, weights kept."""
-        if not 0 < M <= self.n_features:
+        given: Any = M
+        whole = isinstance(given, numbers.Integral) and not isinstance(given, bool)
+        if not whole or not 0 < M <= self.n_features:
             raise ValueError(
-                f"truncate(M={M}): this map has {self.n_features} columns; M must be between 1 "
-                "and that."
+                f"truncate(M={M!r}): this map has {self.n_features} columns; M must be a whole "
+                "number between 1 and that."
             )
         return self.take(np.arange(M))

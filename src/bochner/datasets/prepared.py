@@ -103,6 +103,16 @@ def _online_news(name: str) -> Dataset:
     return Dataset(name, z["X"], z["y"], names=names, note="partial: 33,451 of 39,644 rows")
 
 
+def _online_news_shares(name: str) -> Dataset:
+    """How often an article was shared, where that is known."""
+    z = arrays("online_news_partial")
+    known = np.isfinite(z["shares"])
+    names = tuple(str(n) for n in z["feature_names"])
+    note = f"partial: the {int(known.sum()):,} of 39,644 rows whose shares are known"
+    y = z["shares"][known].astype(np.float64)
+    return Dataset(name, z["X"][known], y, names=names, note=note, task="regression")
+
+
 def _year(name: str) -> Dataset:
     z = arrays("year_msd_subset4680")
     note = "stand-in: not YearPredictionMSD but a small relative of it, 54 distinct columns of 90"
@@ -188,6 +198,7 @@ READERS: dict[str, Callable[[str], Dataset]] = {
     "magic": _table,
     "mnist": _official,
     "online_news": _online_news,
+    "online_news_shares": _online_news_shares,
     "promotergene": _promoters,
     "rcv1": _rcv1,
     "satimage": _table,

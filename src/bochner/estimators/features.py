@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -121,13 +123,17 @@ class Transforms:
         return blocks[0] if len(blocks) == 1 else stacked(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """A readable name for each column; columns of X keep theirs."""
+        """A readable name for each column, with those of the columns of X in it."""
         check_is_fitted(self)
         given = _check_feature_names_in(self, input_features)
         columns = self.feature_map_.input_columns
         if columns is not None and given is not None:
             return np.asarray(given, dtype=object)[columns]
-        return np.array(self.feature_map_.names, dtype=object)
+
+        def told(name: str) -> str:
+            return re.sub(r"\bx(\d+)\b", lambda found: str(given[int(found[1])]), name)
+
+        return np.array([told(name) for name in self.feature_map_.names], dtype=object)
 
     @property
     def _n_features_out(self) -> int:
@@ -250,6 +256,27 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, TakesWords):
             self.feature_map_, self.selection_ = learned
             self.certificates_ = self._certify(parts, task)
         return self
+
+    def truncate(self, M: int) -> Self:
+        """The same features up to the M-th, as a fitted transformer of their own.
+
+        Of `Greedy`, `Energy` and `MarginSearch`, whose columns are in the order of selection, it is
+        the fit for M columns (up to a common factor), without a fit; ``selection_`` is still that
+        of all. What was certified of all columns does not hold of some, and is dropped.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bochner import LearnedFeatures
+        >>> X = np.random.default_rng(0).standard_normal((100, 20))
+        >>> features = LearnedFeatures("linear", "greedy", n_components=2).fit(X, X[:, 4] - X[:, 1])
+        >>> features.truncate(1).transform(X).shape
+        (100, 1)
+        """
+        check_is_fitted(self)
+        part = copy(self).set_params(n_components=M)
+        part.feature_map_, part.certificates_ = self.feature_map_.truncate(M), {}
+        return part
 
     def _certify(self, parts: Parts, task: Task) -> dict[str, Certificate]:
         found: dict[str, Certificate] = {}

@@ -25,5 +25,11 @@ def _rmse(y: Any, predicted: Any) -> float:
     return float(np.sqrt(np.mean((np.asarray(y, dtype=np.float64) - predicted) ** 2)))
 
 
+def _relative(y: Any, predicted: Any) -> float:
+    y = np.asarray(y, dtype=np.float64)
+    return 100.0 * float(np.linalg.norm(y - predicted) / np.linalg.norm(y))
+
+
 ERROR_PERCENT = Score("test error, %", _error_percent)
 RMSE = Score("test RMSE", _rmse)
+RELATIVE = Score("relative test RMSE, %", _relative)

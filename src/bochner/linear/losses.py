@@ -43,13 +43,15 @@ class BinaryLogistic(Loss):
     def evaluate(
         self, Z: FloatArray, y: FloatArray, w: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
-        s = 2.0 * (y > 0) - 1.0
+        s = np.where(y > 0, 1.0, -1.0)
         margin = s * Z[:, 0]
         t = np.exp(-np.abs(margin))
         losses = np.log1p(t) - np.minimum(margin, 0.0)
-        wrong = np.where(margin < 0, 1.0, t) / (1.0 + t)  # the probability of the other class
+        p = 1.0 / (1.0 + t)
+        q = t * p
+        wrong = np.where(margin < 0, p, q)  # the probability of the other class
         R = -(w * s * wrong)[:, None]
-        H = np.array([[w @ (t / (1.0 + t) ** 2)]])
+        H = np.array([[w @ (p * q)]])
         return float(w @ losses), R, H
 
     def curvature(self, Z: FloatArray, y: FloatArray, w: FloatArray, c: int, k: int) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ...rows.physical import physical_memory
 from .layout import MAX_COLUMNS, GramLayout, Letters
 from .letters import n_letters, slices
 
@@ -91,11 +91,3 @@ def _check_memory(entries: int, each: int, layout: GramLayout) -> None:
         "Encode them as a stream (give a function that returns an iterator of chunks, or a scan), "
         "or take fewer lengths of grams: a narrower k."
     )
-
-
-def physical_memory() -> float:
-    """Bytes of memory in this machine; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return float("inf")

@@ -21,7 +21,7 @@ from .losses import LOSSES, PENALTIES, Penalty, as_loss, name_of, with_targets
 from .path import GreedyPath, Model, judged
 from .scored import scored
 from .smooth import Descent
-from .squared import Pursuit
+from .squared import Pursuit, check_memory
 
 #: alpha="auto" of a logistic loss: classes that a hyperplane separates have no optimum without.
 AUTO_ALPHA = 1e-4
@@ -158,14 +158,18 @@ class _Run:
         loss = as_loss(name, learned, request)
         hook = request.hook.at("candidates")
         centred = bool(learner.fit_intercept)
+        alpha = AUTO_ALPHA * (name == "logistic") if learner.alpha == "auto" else learner.alpha
+        pursues = isinstance(loss, Squared) and (learner.penalty == "l2" or alpha == 0)
+        if pursues and not request.auto_components:
+            check_memory(fm.n_features, request.n_components)
         candidates = Candidates(learned, fm, bool(learner.normalise), centred, hook)
         _refuse_constant(candidates)
-        alpha = AUTO_ALPHA * (name == "logistic") if learner.alpha == "auto" else learner.alpha
         engine: Pursuit | Descent
-        if isinstance(loss, Squared) and (learner.penalty == "l2" or alpha == 0):
-            engine = Pursuit(candidates, float(alpha), request.n_components)
+        if pursues:
+            engine = Pursuit(candidates, float(alpha))
         else:
-            engine = Descent(candidates, loss, Penalty(float(alpha), learner.penalty))
+            penalty = Penalty(float(alpha), learner.penalty)
+            engine = Descent(candidates, loss, penalty, request.n_components)
         return cls(learner, source, request, fm, candidates, loss, engine)
 
     @property
@@ -188,6 +192,8 @@ class _Run:
                 break
         else:
             status = self.engine.status
+        if not models:
+            _refuse_silent(self.candidates.n)
         path = GreedyPath.of(models)
         return (self._judged(path) if self.judges else path), status
 
@@ -241,11 +247,20 @@ def _down_to(models: list[Model], risk: float) -> list[Model]:
 
 def _refuse_constant(candidates: Candidates) -> None:
     if not candidates.varies.any():
-        what = "is constant" if candidates.centred else "is zero"
+        what = "is constant (to rounding)" if candidates.centred else "is zero"
         raise ValueError(
             f"Greedy: each of the {candidates.n} candidates {what} over the rows, so there is "
-            "nothing to choose from. Check the columns of X and the bandwidth."
+            "nothing to choose from. Check the columns of X (standardise those that vary little "
+            "beside their mean) and the bandwidth."
         )
+
+
+def _refuse_silent(n: int) -> None:
+    raise ValueError(
+        f"Greedy: none of the {n} candidates says anything of the targets on the rows it learns "
+        "from. Are they all the same there (one class, or one amount; rows of weight zero and "
+        "those that cv= holds out do not count)? Else draw other candidates."
+    )
 
 
 def _warn_of_rank(size: int, M: int) -> None:

@@ -8,33 +8,33 @@ with the slopes of the losses, which is what the next ones are chosen by.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from ...feature_map import FeatureMap
 from ...linear.descent import Iterate, Stopping, lbfgs, newton
 from ...linear.design import Design, materialised
-from ...linear.factor import sample_factor
+from ...linear.factor import full_factor, sample_factor
 from ...linear.losses import Loss
-from ...linear.model import LinearModel
 from ...linear.risk import Problem, Risk
-from ...ops import FloatArray
-from ...rows import Block
+from ...ops import FloatArray, single_threaded_blas
+from ...rows import RowSource
 from .candidates import Candidates
 from .choice import ranked, strength
 from .cholesky import Cholesky
 from .losses import Penalty
 from .path import Model
+from .taken import taken_of
 
 #: How exact a refit is (the Newton decrement, relative to the risk), and unknowns up to which a
 #: coupled loss takes Newton steps.
 TOLERANCE = 1e-13
 NEWTON_UNKNOWNS = 2_000
-#: Candidates looked at together when one of them may turn out to be a combination of others.
-SPARE = 3
+#: Steps in the coordinates of the Hessian at the last optimum: each is a gradient, and a Hessian
+#: costs as much as several. Where so many are not enough it was too far: Newton goes on from there.
+FEW = 15
 
 
 class Penalised(Problem):
@@ -44,11 +44,10 @@ class Penalised(Problem):
     total: float
 
     @classmethod
-    def on_columns(
-        cls, candidates: Candidates, fm: FeatureMap, loss: Loss, penalty: Penalty
+    def on_rows(
+        cls, rows: tuple[RowSource, Design], candidates: Candidates, loss: Loss, penalty: Penalty
     ) -> Penalised:
-        source, plain = materialised(candidates.source, fm)
-        problem = cls(source, Design.of(source, plain), loss, 0.0, fit_intercept=candidates.centred)
+        problem = cls(*rows, loss, 0.0, fit_intercept=candidates.centred)
         problem.penalty, problem.total = penalty, candidates.total
         return problem
 
@@ -66,53 +65,48 @@ class Penalised(Problem):
                 np.einsum("ii->i", H)[:-1] += curvature[c]
         return blocks
 
-    def solve(self, point: FloatArray) -> Iterate:
+    def solve(self, at: Iterate) -> Iterate:
         """The optimum, from a point near it."""
-        at, stop = Iterate(point, self.evaluate(point)), Stopping(TOLERANCE, 200)
-        if self.loss.coupled and point.size > NEWTON_UNKNOWNS:
-            return lbfgs(self, at, sample_factor(self, point), stop)
-        return newton(self, at, stop)
-
-
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """dl/dz of the rows under a model, n x C, as row coefficients."""
-
-    fm: FeatureMap
-    model: LinearModel
-    loss: Loss
-
-    def __call__(self, block: Block) -> FloatArray:
-        Z = np.asarray(self.model.decision(self.fm, block.X), dtype=np.float64)
-        y: Any = block.y
-        return self.loss.evaluate(Z, y, np.ones(len(Z)))[1]
+        stop = Stopping(TOLERANCE, 200)
+        if self.loss.coupled and at.point.size > NEWTON_UNKNOWNS:
+            return lbfgs(self, at, sample_factor(self, at.point), stop)
+        at = lbfgs(self, at, full_factor(self, at.point), Stopping(TOLERANCE, FEW))
+        return newton(self, at, stop) if at.status == "max_iter" else at
 
 
 class Descent:
     """The columns taken so far, S, and the best model on them."""
 
-    def __init__(self, candidates: Candidates, loss: Loss, penalty: Penalty) -> None:
+    def __init__(self, candidates: Candidates, loss: Loss, penalty: Penalty, most: int) -> None:
         self.candidates, self.loss, self.penalty = candidates, loss, penalty
-        self.S: list[int] = []
+        self.taken = taken_of(candidates, most)
+        self.S = self.taken.S
         self.free = candidates.varies.copy()
         self.status = "count"
         self.factor = Cholesky(1)
-        self.point = np.zeros((loss.n_columns, 1))
         self._least, self.first = 0.0, np.zeros(candidates.n)
-        if candidates.centred:
-            self.point = self._intercepts()
+        self.at = self._without_columns()
 
-    def _intercepts(self) -> FloatArray:
-        """The model without features, as one with a silent column."""
+    def _without_columns(self) -> Iterate:
+        """The best intercepts alone: of a model with one silent column, which is dropped."""
         one = self.candidates.fm.take(np.zeros(1, dtype=np.intp))
         silent = FeatureMap(one.family, one.projection, np.zeros(1))
-        problem = Penalised.on_columns(self.candidates, silent, self.loss, self.penalty)
-        return problem.solve(np.zeros((self.loss.n_columns, 2))).point[:, 1:]
+        source, plain = materialised(self.candidates.source, silent)
+        problem = self._problem((source, Design.of(source, plain)))
+        point = np.zeros((self.loss.n_columns, 2))
+        at = Iterate(point, problem.evaluate(point))
+        at = problem.solve(at) if self.candidates.centred else at
+        at.point, at.risk.gradient = at.point[:, 1:], at.risk.gradient[:, 1:]
+        return at
+
+    def _problem(self, rows: tuple[RowSource, Design]) -> Penalised:
+        return Penalised.on_rows(rows, self.candidates, self.loss, self.penalty)
 
     def steps(self, per_step: int, count: int) -> Iterator[list[Model]]:
         """Take ``per_step`` columns at a time until there are ``count``; a model for each step."""
         while len(self.S) < count:
-            scores = strength(self.candidates.correlate(self._slopes()))
+            g = self.candidates.correlate(self.taken.slopes(self.at.point, self.loss))
+            scores = strength(g)
             if not self.S:
                 self.first = scores
                 self._least = float(scores.max(initial=0.0)) * max(1e-10, self.candidates.eps)
@@ -122,48 +116,45 @@ class Descent:
             if not self._take(scores, min(per_step, count - len(self.S))):
                 self.status = "rank"
                 return
-            yield [self._refit()]
-
-    def _slopes(self) -> Slopes:
-        columns = self.S or [0]
-        theta = self.point[:, :-1] if self.S else np.zeros((self.loss.n_columns, 1))
-        model = LinearModel(theta, self.point[:, -1])
-        return Slopes(self.candidates.of(columns), model, self.loss)
+            yield [self._refit(g)]
 
     def _take(self, scores: FloatArray, count: int) -> bool:
         """The strongest ``count`` that are no combination of others; False where there is none."""
         before, order = len(self.S), ranked(scores, self.free, self.candidates.tie)
         while (left := count - (len(self.S) - before)) > 0:
-            if not (batch := list(islice(order, left + SPARE))):
+            if not (batch := list(islice(order, left + self.taken.spare))):
                 break
-            J = np.array(batch, dtype=np.intp)
-            old = np.array(self.S, dtype=np.intp)
-            G = self.candidates.products_among(np.concatenate([old, J]), J)
-            self._add(batch, G, len(old), left)
+            taken = self._independent(batch, self.taken.products(batch), left)
+            self.taken.keep(batch, taken)
         return len(self.S) > before
 
-    def _add(self, batch: list[int], G: FloatArray, old: int, count: int) -> None:
-        """The first ``count`` of a batch that add something; ``old`` of the rows of G are of S."""
-        rows = list(range(old))
+    def _independent(self, batch: list[int], G: FloatArray, count: int) -> list[int]:
+        """Places of the first ``count`` of a batch that add something to S and to each other."""
+        old, taken = len(self.S), list[int]()
         for i, j in enumerate(batch):
-            if count == 0:
-                return
+            if len(taken) == count:
+                break
             self.free[j] = False
+            column = G[[*range(old), *(old + t for t in taken)], i]
             own, least = self.candidates.own[j], self.candidates.least[j]
-            if self.factor.add(G[rows, i], own, np.zeros(1), least):
-                self.S.append(j)
-                rows.append(old + i)
-                count -= 1
+            if self.factor.add(column, own, np.zeros(1), least):
+                taken.append(i)
+        return taken
 
-    def _refit(self) -> Model:
-        """The optimum on S, from the last one."""
-        fm = self.candidates.of(self.S)
-        problem = Penalised.on_columns(self.candidates, fm, self.loss, self.penalty)
-        point = np.zeros(problem.shape)
-        point[:, : self.point.shape[1] - 1] = self.point[:, :-1]
-        point[:, -1] = self.point[:, -1]
-        at = problem.solve(point)
-        self.point = at.point
-        theta = at.point[:, :-1]
-        risk = at.risk.value / problem.total - self.penalty.value(theta)
-        return Model(theta.copy(), at.point[:, -1].copy(), risk)
+    def _refit(self, g: FloatArray) -> Model:
+        """The optimum on S, from the last one: g holds the slopes by the new coefficients."""
+        old, new = self.at.point.shape[1] - 1, len(self.S)
+        point = _widened(self.at.point, np.zeros((len(self.at.point), new - old)))
+        slopes = self.candidates.total * g[self.S[old:]].T
+        risk = replace(self.at.risk, gradient=_widened(self.at.risk.gradient, slopes))
+        problem = self._problem(self.taken.rows())
+        with single_threaded_blas():  # once for all passes, not for each
+            self.at = problem.solve(Iterate(point, risk))
+        theta = self.at.point[:, :-1]
+        value = self.at.risk.value / problem.total - self.penalty.value(theta)
+        return Model(theta.copy(), self.at.point[:, -1].copy(), value)
+
+
+def _widened(A: FloatArray, columns: FloatArray) -> FloatArray:
+    """More columns before the last one."""
+    return np.concatenate([A[:, :-1], columns, A[:, -1:]], axis=1)

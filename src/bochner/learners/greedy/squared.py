@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...ops import FloatArray
 from ...rows import Block
+from ...rows.physical import physical_memory
 from .candidates import Candidates
 from .choice import ranked, strength, strongest
 from .cholesky import Cholesky
@@ -30,14 +31,16 @@ from .path import Model
 #: Columns whose products one pass brings, and bytes of those that have not been taken (yet).
 AHEAD = 16
 SPARE_BYTES = 2**27
+#: Columns of S whose products are stored together.
+BLOCK = 64
 
 
 class Products:
-    """The columns of G that passes have brought."""
+    """The columns of G that passes have brought: those of S in blocks, and some that may follow."""
 
-    def __init__(self, candidates: Candidates, most: int) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
-        self.taken = np.empty((candidates.n, min(most, candidates.n)), order="F")
+        self.blocks: list[FloatArray] = []  # N x BLOCK each
         self.size = 0
         self.spare: dict[int, FloatArray] = {}
 
@@ -60,12 +63,37 @@ class Products:
 
     def take(self, j: int) -> None:
         """Column j is the next of S."""
-        self.taken[:, self.size] = self.spare.pop(j)
+        place = self.size % BLOCK
+        if place == 0:
+            self.blocks.append(np.empty((self.candidates.n, BLOCK), order="F"))
+        self.blocks[-1][:, place] = self.spare.pop(j)
         self.size += 1
 
     def among(self, j: int) -> FloatArray:
         """G[j, S]."""
-        return self.taken[j, : self.size]
+        rows = [block[j] for block in self.blocks]
+        return np.concatenate(rows)[: self.size] if rows else np.zeros(0)
+
+    def times(self, theta: FloatArray) -> FloatArray:
+        """G[:, S] theta, N x C."""
+        total = np.zeros((self.candidates.n, theta.shape[1]))
+        for i, block in enumerate(self.blocks):
+            part = theta[i * BLOCK : (i + 1) * BLOCK]
+            total += block[:, : len(part)] @ part
+        return total
+
+
+def check_memory(N: int, M: int) -> None:
+    """Refuse, before anything is allocated, products that the machine cannot hold."""
+    needed, most = 8.0 * N * (M + 2.0 * AHEAD), physical_memory()
+    if needed > most:
+        fits = max(1, int(most / (8.0 * N) - 2 * AHEAD))
+        raise MemoryError(
+            f"Greedy: the products of {N:,} candidates with {M:,} columns chosen among them take "
+            f"about {needed / 2**30:.3g} GiB, and this machine has {most / 2**30:.3g}. Ask for "
+            f"fewer columns (n_components={fits:,} would fit), or draw fewer candidates "
+            "(n_candidates=)."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +110,7 @@ class LessMean:
 class Pursuit:
     """The columns taken so far, S, and what is left to explain."""
 
-    def __init__(self, candidates: Candidates, alpha: float, most: int) -> None:
+    def __init__(self, candidates: Candidates, alpha: float) -> None:
         self.candidates, self.alpha = candidates, alpha
         _, mean, variance = candidates.source.reduce(TargetFigures(), hook=candidates.hook)
         self.mean = mean if candidates.centred else np.zeros_like(mean)
@@ -91,7 +119,7 @@ class Pursuit:
         C = self.cross.shape[1]
         self.plain = Cholesky(C)  # what is collinear does not depend on the penalty
         self.shifted = Cholesky(C, 0.5 * alpha) if alpha else self.plain
-        self.products = Products(candidates, most)
+        self.products = Products(candidates)
         self.S: list[int] = []
         self.late: list[int] = []  # the last of S, while their products are not here
         self.free = candidates.varies.copy()
@@ -125,8 +153,7 @@ class Pursuit:
         if not self.S:
             return last
         self._catch_up(last)
-        taken = self.products.taken[:, : len(self.S)]
-        return strength(self.cross - taken @ self.shifted.solve())
+        return strength(self.cross - self.products.times(self.shifted.solve()))
 
     def _catch_up(self, scores: FloatArray) -> None:
         if self.late:

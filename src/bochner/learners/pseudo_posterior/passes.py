@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import statistics
 from ...feature_map import FeatureMap
-from ...ops import AnyColumns, FloatArray, Projection
+from ...ops import AnyColumns, FloatArray, Projection, Stack
 from ...rows import Block, Hook, RowSource, RowSum
 from ...rows.block import Array
 from ..held_out import HeldOut, MarkHeld, unmarked
@@ -76,7 +76,7 @@ def loss_sums(
     source: RowSource, fm: FeatureMap, target: Target, held_out: HeldOut | None, hook: Hook
 ) -> tuple[Sums, Sums]:
     """Sums over the rows to learn from, and over all of them, from one pass; fm: candidates."""
-    pairs = as_pairs(fm.projection, "PseudoPosterior")
+    pairs, scale = as_pairs(fm.projection, "PseudoPosterior")
     inner = FeatureMap(fm.family, pairs, np.ones(pairs.n_columns))
     row_sum = LossSum(inner, target, held_out is not None, source.schema.n_targets)
     if held_out is not None:
@@ -84,7 +84,6 @@ def loss_sums(
     s, counts = source.reduce(row_sum, hook=hook)
     check_rows(counts[:, 0].sum())
     check_classes(target, counts.sum(axis=0))
-    scale = float(pairs.scale)
     if held_out is None:
         found = Sums(target, scale, s, float(counts[0, 0]), float(counts[0, 1]))
         return found, found
@@ -118,13 +117,38 @@ def check_classes(target: Target, counts: Array) -> None:
         )
 
 
-def as_pairs(columns: AnyColumns, who: str) -> Projection:
-    """(cos w.x, sin w.x) of every frequency, whatever form its columns have."""
+def as_pairs(columns: AnyColumns, who: str) -> tuple[AnyColumns, float]:
+    """(cos w.x, sin w.x) of every frequency, whatever form its columns have; and their scale.
+
+    Of a union of Fourier families, the frequencies of all: their measures mixed, where all columns
+    have one scale (the prior is uniform over the candidates).
+    """
+    if isinstance(columns, Stack):
+        return _pairs_of_stack(columns, who)
     if not isinstance(columns, Projection) or columns.activation not in ("cos", "pair"):
         kind = getattr(columns, "activation", type(columns).__name__)
         raise ValueError(
             f"{who} weighs the frequencies of a translation-invariant kernel, but these features "
-            f"are {kind!r}: use a Fourier family (Gaussian, Laplace, Cauchy, Matern), or the "
-            "learner Alignment, which takes any features."
+            f"are {kind!r}: use a Fourier family (Gaussian, Laplace, Cauchy, Matern), a union of "
+            "them, or the learner Alignment, which takes any features."
         )
-    return Projection(columns.operator, "pair", columns.scale)
+    return Projection(columns.operator, "pair", columns.scale), float(columns.scale)
+
+
+def _pairs_of_stack(columns: Stack, who: str) -> tuple[Stack, float]:
+    made = [as_pairs(part, who) for part in columns.parts]
+    scales = np.array([scale for _, scale in made])
+    wide = [
+        pairs.n_columns != part.n_columns
+        for (pairs, _), part in zip(made, columns.parts, strict=True)
+    ]
+    if np.ptp(scales) > 1e-9 * scales.max() or any(wide) != all(wide):
+        raise ValueError(
+            f"{who} starts from a uniform prior over the candidates, but the families of this "
+            'Union differ in weight, count or form: leave weights="uniform", counts="auto", and '
+            "give all of them the same form."
+        )
+    where = columns.where
+    if any(wide):  # a column becomes two
+        where = tuple((2 * at[:, None] + np.arange(2)).ravel() for at in where)
+    return Stack(tuple(pairs for pairs, _ in made), where, columns.labels), float(scales[0])
