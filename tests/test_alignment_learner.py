@@ -346,3 +346,13 @@ def test_selected_features_beat_as_many_random_ones():
 
     assert 50 < D < 300
     assert error(learned) < 0.5 * error(random)
+
+
+def test_estimators_report_rho():
+    fit = LearnedFeatures(learner=Alignment(0.25), n_candidates=40, n_components=8, random_state=0)
+    assert not hasattr(fit, "rho_")
+    assert fit.fit(X, Y2).rho_ == pytest.approx(0.25 * 39)
+    model = KernelClassifier(learner=Alignment(0.25, order=3), n_candidates=40, n_components=8)
+    assert model.fit(X, Y2).rho_ == pytest.approx(0.25 * (40**2 - 1))
+    with pytest.raises(AttributeError, match="divergence"):
+        _ = LearnedFeatures(n_components=8).fit(X).rho_

@@ -86,6 +86,8 @@ class KernelClassifier(ClassifierMixin, KernelModel):
         As in scikit-learn; ``coef_`` is over the features.
     feature_map_ : FeatureMap
     selection_ : Selection
+    rho_ : float
+        The radius of the divergence ball, of learners that move in one.
     model_ : LinearModel
         The head's solution, with its status and optimality gap.
     treatment_ : ColumnTreatment or None

@@ -37,6 +37,7 @@ from .certify import (
 )
 from .holding import Holding, holding
 from .inputs import is_streamed, open_rows
+from .radius import InBall
 from .words import TakesWords
 
 
@@ -140,7 +141,7 @@ class Transforms:
         return self.feature_map_.n_features
 
 
-class LearnedFeatures(Transforms, Certified, TransformerMixin, TakesWords):
+class LearnedFeatures(Transforms, Certified, InBall, TransformerMixin, TakesWords):
     """An explicit feature map whose inner product is a kernel, learned from the labels.
 
     With ``learner="uniform"`` nothing is learned: these are random features as drawn, the
@@ -186,6 +187,8 @@ class LearnedFeatures(Transforms, Certified, TransformerMixin, TakesWords):
         The map itself; it works without this estimator.
     selection_ : Selection
         What the learner chose.
+    rho_ : float
+        The radius of the divergence ball, of learners that move in one.
     certificate_ : Certificate
         What is guaranteed of the kernel at 0.95: from rows set aside with ``certify=True``, else
         by the theory of the learner, with the assumptions that are broken.

@@ -38,6 +38,7 @@ from .features import learn_features
 from .holding import Holding
 from .inputs import open_rows
 from .penalty import held_out_choice
+from .radius import InBall
 from .targets import with_signs
 from .words import TakesWords
 
@@ -45,7 +46,7 @@ from .words import TakesWords
 ALPHA_KEY = 0x2545F491
 
 
-class KernelModel(Certified, TakesWords):
+class KernelModel(Certified, InBall, TakesWords):
     """What the classifier and the regressor share: opening rows, fitting, and raw scores."""
 
     family: Any
