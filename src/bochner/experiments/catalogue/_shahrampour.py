@@ -156,6 +156,8 @@ def trial(row: Row, quick: bool) -> Trial:
         name if name in ("GK", "GLK") else f"{name}{BETWEEN}{most}": Figure(value, TABLE)
         for name, value in (row.printed or {}).items()
     }
+    if row.printed is not None:  # what the paper prints chose by the raw gradient
+        paper[f"{RAW}{BETWEEN}{most}"] = Figure(row.printed[MFGA], TABLE)
     return Trial(
         lambda seed: split_of(row, quick, seed),
         methods(small, task, quick),

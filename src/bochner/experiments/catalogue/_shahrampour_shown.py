@@ -19,17 +19,23 @@ FOUR = (RKS, LKRF, EERF, MFGA)
 def picture(result: Result) -> Any:
     """Figure 1: a curve a method; exact kernels and linear models as lines across."""
     data = list(dict.fromkeys(line.data for line in result.lines))
-    figure, axes = pictures.figure(len(data))
+    figure, axes = pictures.figure(len(data), width=5.2)
     for one, name in zip(np.atleast_1d(axes), data, strict=True):
         _curves(one, result, name)
+    told = [axis.get_legend_handles_labels() for axis in np.atleast_1d(axes)]
+    shown = {label: handle for found in told for handle, label in zip(*found, strict=True)}
+    figure.legend(
+        shown.values(), shown.keys(), loc="outside right upper", frameon=False, fontsize=8
+    )
     return figure
 
 
 def _curves(axes: Any, result: Result, data: str) -> None:
     lines = result.where(data=data)
     at_sizes = [line for line in lines if BETWEEN in line.method]
-    shown = (*FOUR, WIDER, MEDIAN if _at(result, data, MEDIAN) else CENTRED)
-    for name, colour in zip(shown, pictures.COLOURS, strict=True):
+    last = MEDIAN if _at(result, data, MEDIAN) else CENTRED
+    shown = [name for name in (*FOUR, WIDER, last) if _at(result, data, name)]
+    for name, colour in zip(shown, pictures.COLOURS, strict=False):
         own = sorted((x for x in at_sizes if of_curve(x) == name), key=lambda x: x.n_features or 0)
         x, y = [line.n_features for line in own], [line.mean for line in own]
         errors = [line.standard_error or 0.0 for line in own]
@@ -41,7 +47,6 @@ def _curves(axes: Any, result: Result, data: str) -> None:
     ):
         axes.axhline(line.mean, color="#222222", lw=0.9, ls=style, label=line.method)
     axes.set(title=data, xlabel="features M", ylabel=lines[0].score)
-    axes.legend(frameon=False, fontsize=7)
 
 
 def findings(result: Result) -> list[str]:
