@@ -1,4 +1,4 @@
-"""The methods of table 1 of Letarte et al. 2019: an SVM, and landmarks with a linear SVM on top.
+"""The methods of table 1 of Letarte et al. 2019: an SVM, and landmarks with a linear head.
 
 The SVM comes first in a trial: the bandwidth it chooses on held-out rows is the prior of all
 landmarks after it, as in section 6 of the paper. Then (K, beta) and the penalty of the head are
@@ -31,7 +31,11 @@ from .heads import Penalised, Rows, features, predict
 from .methods import loss
 from .splits import Split, held_out, part_of
 
-HEAD = Penalised("squared_hinge", (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2), tol=1e-7)
+#: Where the kernel is wide its columns are nearly constant, and what tells rows apart is a small
+#: part of their squares: penalties go far down. One decomposition serves them all.
+HEAD = Penalised("ridge", tuple(10.0**k for k in range(-13, -1)))
+#: The paper's, where columns vary.
+SVM_HEAD = Penalised("squared_hinge", tuple(10.0**k for k in range(-7, -1)), tol=1e-7)
 #: Steps of an SVM that is only to be compared with others.
 MOST_STEPS = 100_000
 
@@ -142,7 +146,7 @@ def _similarities(spec: Similarities, split: Split, seed: int) -> LandmarkFeatur
 
 @dataclass(frozen=True)
 class LandmarkModel:
-    """Landmark features and a linear SVM.
+    """Landmark features and a linear head.
 
     Ks, betas: what may be chosen from; Ks empty is the kernel itself ("RBF" in the paper);
     prior: the `KernelSVM` before it whose gamma is the prior, unless there are ``gammas`` to choose

@@ -69,7 +69,8 @@ EXPERIMENT = Experiment(
     "letarte_ads",
     "Letarte, Morvant & Germain 2019, figure 2: how many landmarks",
     "Landmarks by lot (-R) or centroids (-C); the kernel itself (RBF) or learned similarities of "
-    "64 frequencies (PB); prior, beta and the penalty of the linear SVM by held-out rows, columns "
+    "64 frequencies (PB); prior, beta and the penalty of ridge regression on signs (the "
+    "paper: a linear SVM) by held-out rows, columns "
     "as they come. The rows are those distinct ones that could be recovered of the paper's set.",
     trials,
     (Picture("landmarks", curve),),

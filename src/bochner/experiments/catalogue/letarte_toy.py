@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from .. import Experiment, Picture, Result, Split, Trial, pictures
-from ..landmarks import KernelSVM, LandmarkModel
+from ..landmarks import SVM_HEAD, KernelSVM, LandmarkModel
 from ._letarte import SVM
 
 RBF, PB = "RBF-Landmarks", "PB-Landmarks"
@@ -26,8 +26,8 @@ def trials(quick: bool) -> Sequence[Trial]:
     share = LANDMARKS / N
     methods: list[Any] = [
         KernelSVM(SVM, (0.1, 0.3, 1.0, 3.0, 10.0)),
-        LandmarkModel(RBF, (), (1.0,), share, "random"),
-        LandmarkModel(PB, (K,), (1.0,), share, "random"),
+        LandmarkModel(RBF, (), (1.0,), share, "random", head=SVM_HEAD),
+        LandmarkModel(PB, (K,), (1.0,), share, "random", head=SVM_HEAD),
     ]
     return [Trial(rows, methods, seeds=range(2 if quick else 10))]
 
