@@ -240,6 +240,17 @@ def test_pictures_are_written(tmp_path) -> None:
     assert (tmp_path / "small_it.svg").stat().st_size > 1000
 
 
+def test_the_overview_shows_what_a_paper_prints(tmp_path) -> None:
+    printed = {"up": Figure(100.0, "table 1"), "down": Figure(0.0, "table 1")}
+    made = run(small(*(Constant(name, "up") for name in ("up", "down", "other")), paper=printed))
+    (tmp_path / "small.json").write_text(tables.to_json(made), "utf-8")
+    assert main(["--overview", str(tmp_path)]) == 0
+    page = (tmp_path / "README.md").read_text("utf-8")
+    assert f"| up | {made.lines[0].mean:.4g} |" in page
+    assert "1 of 2 figures are reached" in page
+    assert "| other |" not in page
+
+
 def test_unknown_names_get_advice(capsys) -> None:
     with pytest.raises(ValueError, match="did you mean sinha_duchi_synthetic"):
         find("sinha_duchi_synthetc")

@@ -10,12 +10,16 @@ from pathlib import Path
 
 from ..datasets import DataUnavailableError
 from . import find, names, pictures, run, tables
+from .overview import overview
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one experiment, print its table, and keep what was asked for."""
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = _parser().parse_args(given)
+    if arguments.overview:
+        (arguments.overview / "README.md").write_text(overview(arguments.overview), "utf-8")
+        return 0
     if arguments.name is None:
         for name in names():
             print(f"{name:28s} {find(name).title}")
@@ -78,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=Path, metavar="FILE", help="the result as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the table as Markdown")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="both, and the pictures")
+    parser.add_argument("--overview", type=Path, metavar="FOLDER", help="a page of what is there")
     parser.add_argument("--silent", action="store_true", help="no progress on stderr")
     return parser
 
