@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..landmarks import SVM_HEAD
 from ._letarte import Row, table
 
 RAW = tuple(10.0**k for k in range(-7, -2))
@@ -11,7 +12,7 @@ EXPERIMENT = table(
     "letarte_breast",
     "breast",
     [
-        Row("breast", 12, False, choices=5, own=RAW),
-        Row("breast", 12, True, choices=5, own=STANDARD),
+        Row("breast", 12, False, choices=5, own=RAW, head=SVM_HEAD),
+        Row("breast", 12, True, choices=5, own=STANDARD, head=SVM_HEAD),
     ],
 )
