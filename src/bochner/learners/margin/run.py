@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import statistics
 from ...families.fourier import FourierFamily
@@ -13,12 +14,14 @@ from ...feature_map import FeatureMap
 from ...ops import Dense, FloatArray, Projection
 from ...rows import RowSource, draw_sample
 from ..base import Request, Selection
+from .games import Upper
 from .judge import Judge
+from .leader import Columns, Leader, followed
 from .ledger import Ledger, state_as_coefficients
 from .path import Path, Play, Round
 from .peaks import Climb, Peaks
-from .search import APART, POLISH, Sample, Search, distinct, responses
-from .targets import games_of
+from .search import APART, POLISH, Sample, Search, distinct, nearest, responses
+from .targets import follows_leader, games_of
 
 if TYPE_CHECKING:
     from .learner import MarginSearch
@@ -42,8 +45,11 @@ class Run:
     reached: dict[float, float]
     frequencies: FloatArray
     angles: FloatArray
+    order: NDArray[np.intp]
     rounds: list[Round]
     judge: Judge | None
+    columns: Columns | None = None  # where leaders are followed
+    leaders: dict[int, Leader] = field(default_factory=dict)
 
     @classmethod
     def begin(cls, learner: MarginSearch, source: RowSource, request: Request) -> Run:
@@ -55,12 +61,14 @@ class Run:
         L = typical_distance(source, seeds[1], request)
         how = _climb(learner, L)
         search = Search(ledger, family, L, how, learner.chains, learner.rows, rng, hook)
-        games = games_of(learner, request, ledger)
+        games = games_of(learner, request, ledger, follows_leader(learner))
         dtype, d = source.schema.dtype, source.n_features
         run = cls(
             learner, family, search, [Play.begin(game) for game in games], 1.0, {},
-            np.empty((0, d), dtype), np.empty(0), [], None,
+            np.empty((0, d), dtype), np.empty(0), np.empty(0, dtype=np.intp), [], None,
         )  # fmt: skip
+        if follows_leader(learner):
+            run.columns = Columns.of(ledger, 2 * request.n_components, seeds[1])
         if learner.early_stop:
             run.judge = Judge.of(source, request, seeds[1])
         hook.at("margin game")
@@ -82,7 +90,7 @@ class Run:
             )
         self.plays = [play.copy() for play in path.plays]
         self.frequencies, self.angles = path.frequencies, path.angles
-        self.rounds, self.scale = list(path.rounds), path.scale
+        self.rounds, self.scale, self.order = list(path.rounds), path.scale, path.order
 
     def _fits(self, path: Path) -> bool:
         mine, theirs = self.plays, path.plays
@@ -102,21 +110,25 @@ class Run:
             r = play.game.coefficients(play.game.start())
         sample = search.sample(r)
         found = search.peaks(sample, self.scale)
-        W = self._chosen(play, sample, found)
-        if self.learner.polish:
-            W = self._apart(search.polished(W, r, POLISH).frequencies)
-        waves = FeatureMap(self.family, Projection(Dense(W), "pair"), np.ones(2 * len(W)))
+        known = sample.largest(self.frequencies)
+        turns = self._turns(play, sample, found, r)
+        at, times = np.unique(turns, return_counts=True)
+        waves = FeatureMap(
+            self.family, Projection(Dense(self.frequencies[at]), "pair"), np.ones(2 * len(at))
+        )
         S = statistics.project(
             search.ledger.source, waves, state_as_coefficients,
             hook=search.hook, row_state=search.ledger.state(r),
         )[:, 0]  # fmt: skip
-        f = search.ledger.scores(waves, S)
         v = S[0::2] ** 2 + S[1::2] ** 2
         mass = float(search.ledger.weight @ np.abs(r))
-        best = max(float(v.max()), mass**2 * sample.largest(self.frequencies))
-        upper, size = play.add(f, v, best)
-        self.frequencies = np.concatenate([self.frequencies, W])
-        self.angles = np.concatenate([self.angles, np.arctan2(S[1::2], S[0::2])])
+        best = max(float(v.max()), mass**2 * known)
+        self._record(turns, at, S)
+        if self.columns is None:
+            f = search.ledger.scores(waves, np.repeat(times, 2) * S)
+            upper, size = play.add(f, v, best, times)
+        else:
+            upper, size = self._follow(index, best), 0.0
         self.rounds.append(
             Round(
                 index,
@@ -130,18 +142,70 @@ class Run:
             )
         )
 
-    def _chosen(self, play: Play, sample: Sample, found: Peaks) -> FloatArray:
-        """Peaks that are neither each other's twins nor those of earlier ones."""
-        W = self._apart(found.frequencies[np.argsort(-found.value, kind="stable")])
-        count = self.learner.per_round
-        return W[responses(play.game, play.a, sample, W, count, play.t + 1)]
+    def _turns(self, play: Play, sample: Sample, found: Peaks, r: FloatArray) -> NDArray[np.intp]:
+        """The frequencies that this round plays, by their number; new ones join the others."""
+        before, again = len(self.frequencies), self.learner.repeats
+        known = self.frequencies[: before if again else 0]
+        peaks = self._apart(found.frequencies[np.argsort(-found.value, kind="stable")])
+        W = np.concatenate([known, peaks])
+        taken = self._taken(play, sample, W, r)
+        number = {i: i for i in taken if i < len(known)}
+        fresh = [i for i in dict.fromkeys(taken) if i >= len(known)]
+        new = W[fresh]
+        if self.learner.polish and fresh:
+            new = self.search.polished(new, r, POLISH).frequencies
+        if not again:
+            new = self._apart(new)
+            self.frequencies = np.concatenate([self.frequencies, new])
+            return np.arange(before, before + len(new))
+        for i, w in zip(fresh, new, strict=True):
+            number[i] = self._numbered(w)
+        return np.array([number[i] for i in taken], dtype=np.intp)
+
+    def _follow(self, index: int, best: float) -> Upper:
+        """The leader of one game after a round."""
+        assert self.columns is not None
+        if index not in self.leaders:
+            self.leaders[index] = Leader(self.plays[index].game, self.columns)
+        self.columns.add(self.frequencies[self.columns.Z.shape[1] // 2 :])
+        waves = Projection(Dense(self.frequencies), "pair")
+        fm = FeatureMap(self.family, waves, np.ones(waves.n_columns))
+        times = np.bincount(self.order, minlength=len(self.frequencies)).astype(np.float64)
+        a, scores, upper = self.leaders[index].follow(fm, times)
+        self.plays[index].lead(a, scores, best)
+        return upper
+
+    def _taken(self, play: Play, sample: Sample, W: FloatArray, r: FloatArray) -> list[int]:
+        """Which of these frequencies the round plays."""
+        count, again = self.learner.per_round, self.learner.repeats
+        if self.columns is None:
+            return responses(play.game, play.a, sample, W, count, play.t + 1, again)
+        share = sample.mass / float(self.search.ledger.weight @ np.abs(r))
+        f = np.zeros(len(r)) if play.scores is None else play.scores
+        return followed(play.game, f, sample, W, count, len(self.order), share, again)
+
+    def _numbered(self, w: FloatArray) -> int:
+        """The number of a frequency; of the one found before that it is a twin of."""
+        at, gap = nearest(w[None], self.frequencies)
+        if gap[0] < APART / self.search.L:
+            return int(at[0])
+        self.frequencies = np.concatenate([self.frequencies, w[None]])
+        return len(self.frequencies) - 1
+
+    def _record(self, turns: NDArray[np.intp], at: NDArray[np.intp], S: FloatArray) -> None:
+        """Which frequencies were played, and the phases of those that are new."""
+        before = len(self.angles)
+        self.order = np.concatenate([self.order, turns])
+        self.angles = np.concatenate([self.angles, np.zeros(len(self.frequencies) - before)])
+        new = at >= before
+        self.angles[at[new]] = np.arctan2(S[1::2], S[0::2])[new]
 
     def _apart(self, W: FloatArray) -> FloatArray:
         """Those of W that are new; with less and less between them where none are."""
-        nearest = APART / self.search.L
-        for least in (nearest, nearest / 10.0, 0.0):
+        far = APART / self.search.L
+        for least in (far, far / 10.0, 0.0):
             kept = distinct(W, self.frequencies, least)
-            if len(kept):
+            if len(kept) or self.learner.repeats:
                 break
         return W[kept]
 
@@ -153,9 +217,10 @@ class Run:
         return Projection(W, "cos", scale, -self.angles[:count])
 
     def result(self, status: str, wanted: int) -> tuple[FeatureMap, Selection]:
-        projection = self.projection(wanted)
-        M = projection.n_columns
-        fm = FeatureMap(self.family, projection, np.full(M, 1.0 / np.sqrt(M)))
+        times = np.bincount(self.order[:wanted])
+        projection, k = self.projection(len(times)), self.family.columns_per_atom
+        weights = np.repeat(np.sqrt(times / (k * times.sum())), k)
+        fm = FeatureMap(self.family, projection, weights)
         last = {found.game: found for found in self.rounds}
         stats = {
             "gap": [last[k].gap for k in sorted(last)],
@@ -167,7 +232,12 @@ class Run:
             "L": self.search.L,
         }
         path = Path(
-            self.frequencies, self.angles, tuple(self.rounds), self.scale, tuple(self.plays)
+            self.frequencies,
+            self.angles,
+            tuple(self.rounds),
+            self.scale,
+            self.order,
+            tuple(self.plays),
         )
         return fm, Selection(status, stats=stats, path=path)
 

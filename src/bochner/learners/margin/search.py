@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import ops, statistics
 from ...families.fourier import FourierFamily
@@ -59,6 +60,10 @@ class Sample:
             return 0.0
         S = ops.project(self.X, Projection(Dense(W), "pair"), self.r[:, None])[:, 0]
         return float((S[0::2] ** 2 + S[1::2] ** 2).max()) / self.mass**2
+
+    def waves(self, W: FloatArray) -> FloatArray:
+        """cos and sin of these frequencies at the rows, beside each other."""
+        return np.asarray(ops.features(self.X, Projection(Dense(W), "pair")))
 
     @property
     def mass(self) -> float:
@@ -133,6 +138,18 @@ class Search:
         return polish(surface, W, self.L, rounds, self.how.longest)
 
 
+def nearest(W: FloatArray, others: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Which of the others is closest to each row of W, up to sign, and how far that is."""
+    if not len(others):
+        return np.zeros(len(W), dtype=np.intp), np.full(len(W), np.inf)
+    gaps = [
+        np.minimum(np.linalg.norm(others - w, axis=1), np.linalg.norm(others + w, axis=1))
+        for w in W
+    ]
+    at = np.array([np.argmin(gap) for gap in gaps], dtype=np.intp)
+    return at, np.array([gap[i] for gap, i in zip(gaps, at, strict=True)])
+
+
 def distinct(W: FloatArray, others: FloatArray, nearest: float) -> FloatArray:
     """Indices of rows of W at least so far from ``others``, from rows before, and their mirrors."""
     kept: list[int] = []
@@ -147,20 +164,23 @@ def distinct(W: FloatArray, others: FloatArray, nearest: float) -> FloatArray:
 
 
 def responses(
-    game: Game, a: FloatArray, sample: Sample, W: FloatArray, count: int, t: int
+    game: Game, a: FloatArray, sample: Sample, W: FloatArray, count: int, t: int, again: bool
 ) -> list[int]:
     """Which of the frequencies W to take, each the best response to the weights after the last.
 
-    The game goes on from round t on the rows of the sample, where one frequency is one round.
+    The game goes on from round t on the rows of the sample, where one frequency is one round;
+    ``again`` says whether one may be the best response more than once.
     """
     few, a = Game.take(game, sample.rows), a[sample.rows].copy()
     few = type(game)(few.y, sample.weight, few.C)
-    phi = ops.features(sample.X, Projection(Dense(W), "pair")).astype(np.float64)
+    phi = sample.waves(W)
     taken: list[int] = []
-    for j in range(min(count, len(W))):
-        S = phi.T @ (few.weight * few.coefficients(a))
+    for j in range(count if again else min(count, len(W))):
+        r = few.weight * few.coefficients(a)
+        S = np.asarray(phi.T @ r.astype(phi.dtype), dtype=np.float64)
         v = S[0::2] ** 2 + S[1::2] ** 2
-        v[taken] = -np.inf
+        if not again:
+            v[taken] = -np.inf
         best = int(np.argmax(v))
         taken.append(best)
         pair = slice(2 * best, 2 * best + 2)

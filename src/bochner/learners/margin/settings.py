@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 METHODS = ("momentum", "langevin")
+PEAKS = ("auto", "leader", "no_regret")
 
 
 def check_settings(learner: MarginSearch) -> None:
@@ -33,6 +34,16 @@ def check_settings(learner: MarginSearch) -> None:
             _above(name, value, 'or give "auto"', least=0.0 if name == "temperature" else None)
     if learner.band is not None:
         _above("band", learner.band, "or None for no limit")
+
+
+def check_peaks(learner: MarginSearch) -> None:
+    """Refuse dynamics that a search of peaks has not got."""
+    check_option("MarginSearch", "dynamics", learner.dynamics, PEAKS)
+    if learner.dynamics == "leader" and learner.loss == "hinge":
+        raise ValueError(
+            "MarginSearch(dynamics='leader') needs a strongly concave game, which that of the "
+            "hinge is not: use loss='squared_hinge', or dynamics='no_regret'."
+        )
 
 
 def _above(name: str, value: Any, advice: str, least: float | None = None) -> None:

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from .learner import MarginSearch
 
 
-def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Game]:
+def follows_leader(learner: MarginSearch) -> bool:
+    """Do the weights of a search of peaks follow the leader?"""
+    if learner.dynamics == "auto":
+        return learner.loss != "hinge"
+    return learner.dynamics == "leader"
+
+
+def games_of(
+    learner: MarginSearch, request: Request, ledger: Ledger, leads: bool = False
+) -> list[Game]:
     """The games between the classes of the rows, or the one for their amounts."""
     y, w, C, task = ledger.y, ledger.weight, float(learner.C), request.task
     if task.kind == "regression":
@@ -28,7 +37,8 @@ def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Ga
         return [Squared((y - (w @ y) / w.sum()) / spread, w, C)]
     if learner.loss == "squared":
         raise ValueError("MarginSearch(loss='squared') is for amounts; use 'hinge'.")
-    kind = SquaredHinge if learner.loss == "squared_hinge" else Hinge
+    strong = learner.loss == "squared_hinge" or (learner.loss == "auto" and leads)
+    kind = SquaredHinge if strong else Hinge
     present = np.flatnonzero(np.bincount(y.astype(np.intp), weights=w) > 0)
     if len(present) < 2:
         raise ValueError(
