@@ -12,19 +12,26 @@ from .result import Result
 COLOURS = ("#d1495b", "#30638e", "#8d99ae", "#3d7a4f", "#b07d2b", "#222222")
 
 
-def figure(columns: int = 1, height: float = 3.6, width: float = 4.6) -> tuple[Any, Any]:
-    """A figure with so many axes in a row, in the house style, without a display."""
+def figure(
+    columns: int = 1, height: float = 3.6, width: float = 4.6, rows: int = 1
+) -> tuple[Any, Any]:
+    """A figure with so many axes in a row, in the house style, without a display.
+
+    Of several rows the axes are an array, rows x columns; ``height`` is of all together.
+    """
     need("matplotlib", "plot", "a picture of an experiment")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width * columns, height), layout="constrained")
     FigureCanvasAgg(made)
-    axes = made.subplots(1, columns, squeeze=False)[0]
-    for one in axes:
+    grid = made.subplots(rows, columns, squeeze=False)
+    for one in grid.flat:
         one.grid(alpha=0.25)
         one.spines[["top", "right"]].set_visible(False)
-    return made, axes[0] if columns == 1 else axes
+    if rows > 1:
+        return made, grid
+    return made, grid[0][0] if columns == 1 else grid[0]
 
 
 def curves(
