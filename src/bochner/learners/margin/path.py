@@ -58,11 +58,17 @@ class Play:
         """A play that may go on by itself."""
         return replace(self, a=self.a.copy(), f=self.f.copy())
 
-    def lead(self, a: FloatArray, scores: FloatArray, best: float) -> None:
+    def lead(self, a: FloatArray, scores: FloatArray, best: float, upper: float) -> None:
         """A round after which the weights are a, those of a leader with these scores."""
-        self.lower = max(self.lower, self.game.lower(self.a, best))
+        self._bracket(self.game.lower(self.a, best), upper)
         self.a, self.scores = a, scores
         self.t += 1
+
+    def _bracket(self, lower: float, upper: float) -> None:
+        """The best lower value; one above the upper value came of a peak that was missed."""
+        self.lower = max(self.lower, lower)
+        if self.lower > upper:
+            self.lower = min(lower, upper)
 
     def add(
         self, f: FloatArray, v: FloatArray, best: float, times: Any = 1.0
@@ -73,12 +79,13 @@ class Play:
         ``times`` says how often each of them is played in the round, in f as well.
         """
         times = np.broadcast_to(times, v.shape)
-        self.lower = max(self.lower, self.game.lower(self.a, best))
+        lower = self.game.lower(self.a, best)
         self.f += f
         self.V += float(times @ v)
         self.count += float(times.sum())
         self.t += 1
         upper = self.game.upper(self.f / self.count, self.V / self.count)
+        self._bracket(lower, upper.value)
         self.a, size = self.game.ascend(self.a, f / float(times.sum()), self.t)
         return upper, size
 

@@ -172,7 +172,7 @@ class Run:
         fm = FeatureMap(self.family, waves, np.ones(waves.n_columns))
         times = np.bincount(self.order, minlength=len(self.frequencies)).astype(np.float64)
         a, scores, upper = self.leaders[index].follow(fm, times)
-        self.plays[index].lead(a, scores, best)
+        self.plays[index].lead(a, scores, best, upper.value)
         return upper
 
     def _taken(self, play: Play, sample: Sample, W: FloatArray, r: FloatArray) -> list[int]:
