@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from bochner import LearnedFeatures, ops
 from bochner.families import Gaussian
@@ -104,22 +105,32 @@ def against_random(name: str = "mnist49") -> list[dict[str, Any]]:
 
 
 def potential() -> list[dict[str, Any]]:
-    """Value and gradient at 64 frequencies for the rows of mnist49, against three products."""
+    """Value and gradient at 64 frequencies for the rows of mnist49, against three products.
+
+    On one thread, where nobody waits for the threads of the other, and on all.
+    """
     X, y = digits("mnist49")[:2]
     rng = np.random.default_rng(0)
     W = rng.standard_normal((64, X.shape[1])).astype(np.float32) / 10.0
     r, waves = 2.0 * y - 1.0, Projection(Dense(W), "pair")
     A = rng.standard_normal((len(X), 64)).astype(np.float32)
 
-    def products() -> None:
-        X @ W.T
-        A.T @ X
-        A.T @ X
+    def products(limit: int | None) -> None:
+        with threadpool_limits(limit, "blas"):
+            X @ W.T
+            A.T @ X
+            A.T @ X
 
-    contest = {"products": products, "ours": lambda: ops.moments(X, waves, r)}
-    t = alternate(contest, blocks=7)
-    what = f"potential and gradient, 64 x {len(X)} x {X.shape[1]} / three matrix products"
-    return [row(what, t["ours"], t["products"], 1.3)]
+    rows = []
+    for threads, name in ((1, "one thread"), (None, "all threads")):
+        contest = {
+            "products": lambda threads=threads: products(threads),
+            "ours": lambda threads=threads: ops.moments(X, waves, r, threads=threads),
+        }
+        t = alternate(contest, blocks=5)
+        what = f"potential and gradient, 64 x {len(X)} x {X.shape[1]} / three matrix products"
+        rows.append(row(f"{what}, {name}", t["ours"], t["products"], 1.3))
+    return rows
 
 
 def projection(n: int = 10**6) -> list[dict[str, Any]]:

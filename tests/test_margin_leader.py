@@ -162,8 +162,29 @@ def test_within_a_round_each_answers_those_before_it():
         ({"dynamics": "leader", "loss": "hinge"}, "strongly concave"),
         ({"dynamics": "optimistic"}, "use one of"),
         ({"dynamics": "leader", "family": Linear(), "m": 2}, "use one of"),
+        ({"repeats": "yes"}, "True or False"),
+        ({"polish": 1}, "True or False"),
+        ({"class_weight": {7: 2.0}}, r"class_weight has \[7\].*0 to 1"),
     ],
 )
 def test_refusals(settings, message):
     with pytest.raises(ValueError, match=message):
         search(**settings)
+
+
+def test_a_search_goes_on_only_from_the_same_game():
+    first = search(m=6)
+    other = {"C": 2.0}, {"loss": "hinge"}, {"dynamics": "no_regret", "loss": "squared_hinge"}
+    for settings in (*other, {"class_weight": {0: 1.0, 1: 2.0}}, {"weight": 2.0 * np.ones(300)}):
+        with pytest.raises(ValueError, match=r"same rows.*these are others"):
+            search(m=12, start=first.selection_, **settings)
+    learner = MarginSearch(**SMALL, start=first.selection_)
+    with pytest.raises(ValueError, match=r"same rows.*these are others"):
+        LearnedFeatures(PAIR, learner, n_components=12, random_state=0).fit(X + 0.01, Y)
+
+
+def test_numbers_too_large_for_distances_are_refused_as_such():
+    with pytest.raises(ValueError, match=r"as large as .*e\+2.*RobustScaler"):
+        LearnedFeatures(
+            Gaussian(1.0, form="pair"), MarginSearch(**SMALL), n_components=4, random_state=0
+        ).fit(1e299 * X, Y)

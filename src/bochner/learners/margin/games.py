@@ -134,6 +134,11 @@ class Game(ABC):
         length = abs(s) * np.sqrt(V)
         return Upper(value, s, b, float(1.0 / length) if length > 0 else np.inf)
 
+    def same(self, other: Game) -> bool:
+        """Is the other the same game on the same targets and weights?"""
+        pairs = ((self.y, other.y), (self.weight, other.weight), (self.C, other.C))
+        return type(self) is type(other) and all(np.array_equal(a, b) for a, b in pairs)
+
     def take(self, rows: Any) -> Game:
         """The game on some rows."""
         C = self.C if np.ndim(self.C) == 0 else self.C[rows]

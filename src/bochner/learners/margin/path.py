@@ -96,6 +96,7 @@ class Path:
 
     Any smaller number is free: ``feature_map.truncate(2 * m)`` is the map of the first m pairs.
     ``order`` holds which frequency each turn played: one that comes back is as much heavier.
+    ``rows`` tells the rows of the search from others (the key and digest of their hashes).
     ``plays`` is where the games stand, for a search that goes on (``MarginSearch(start=...)``).
     """
 
@@ -104,6 +105,7 @@ class Path:
     rounds: tuple[Round, ...]
     scale: float
     order: NDArray[np.intp]
+    rows: tuple[int, str]
     plays: tuple[Play, ...] = field(default=(), repr=False)
 
     def counts(self, turns: int | None = None) -> FloatArray:

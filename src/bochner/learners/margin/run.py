@@ -57,7 +57,8 @@ class Run:
         family, hook, rng = _fourier(request.family), request.hook, request.rng
         hook.at("margin game: targets")
         seeds = [int(seed) for seed in rng.integers(2**62, size=2)]
-        ledger = Ledger.of(source, seeds[0], hook)
+        path = _path(learner.start)
+        ledger = Ledger.of(source, path.rows[0] if path else seeds[0], hook)
         L = typical_distance(source, seeds[1], request)
         how = _climb(learner, L)
         search = Search(ledger, family, L, how, learner.chains, learner.rows, rng, hook)
@@ -72,8 +73,8 @@ class Run:
         if learner.early_stop:
             run.judge = Judge.of(source, request, seeds[1])
         hook.at("margin game")
-        if learner.start is not None:
-            run._resume(learner.start)
+        if path is not None:
+            run._resume(path)
         elif isinstance(learner.init_scale, str):
             r = run.plays[0].game.coefficients(run.plays[0].a)
             run.scale, run.reached = search.best_scale(r)
@@ -81,24 +82,25 @@ class Run:
             run.scale = float(learner.init_scale)
         return run
 
-    def _resume(self, start: Any) -> None:
-        path = getattr(start, "path", None)
-        if not (isinstance(path, Path) and self._fits(path)):
+    def _resume(self, path: Path) -> None:
+        if not self._fits(path):
             raise ValueError(
                 "MarginSearch(start=...) must be the selection_ of an earlier MarginSearch on the "
-                "same rows, in the same order, with the same targets; these are others."
+                "same rows, in the same order, with the same targets and weights, C, loss and "
+                "dynamics; these are others."
             )
         self.plays = [play.copy() for play in path.plays]
         self.frequencies, self.angles = path.frequencies, path.angles
         self.rounds, self.scale, self.order = list(path.rounds), path.scale, path.order
 
     def _fits(self, path: Path) -> bool:
-        mine, theirs = self.plays, path.plays
-        width = path.frequencies.shape[1] == self.frequencies.shape[1]
+        """Was the path found on these rows, in these games, by the same dynamics?"""
+        led = [play.scores is not None for play in path.plays if play.t]
         return (
-            width
-            and len(mine) == len(theirs)
-            and all(np.array_equal(a.game.y, b.game.y) for a, b in zip(mine, theirs, strict=True))
+            path.rows == self.search.ledger.digest
+            and len(self.plays) == len(path.plays)
+            and all(leads == (self.columns is not None) for leads in led)
+            and all(a.game.same(b.game) for a, b in zip(self.plays, path.plays, strict=True))
         )
 
     def play(self) -> None:
@@ -237,6 +239,7 @@ class Run:
             tuple(self.rounds),
             self.scale,
             self.order,
+            self.search.ledger.digest,
             tuple(self.plays),
         )
         return fm, Selection(status, stats=stats, path=path)
@@ -248,13 +251,33 @@ def typical_distance(source: RowSource, seed: int, request: Request) -> float:
     X = sample.X.toarray() if hasattr(sample.X, "toarray") else np.asarray(sample.X)
     share = sample.weight / sample.weight.sum()
     X = X.astype(np.float64)
-    L = float(np.sqrt(2.0 * (share @ (X - share @ X) ** 2).sum()))
-    if not (np.isfinite(L) and L > 0):
+    with np.errstate(over="ignore", invalid="ignore"):
+        L = float(np.sqrt(2.0 * (share @ (X - share @ X) ** 2).sum()))
+    if not np.isfinite(L):
+        raise ValueError(
+            f"MarginSearch cannot measure distances: X holds numbers as large as "
+            f"{np.abs(X).max():.3g}, whose squares are not finite. Rescale the columns first, for "
+            "instance with sklearn.preprocessing.RobustScaler."
+        )
+    if L == 0.0:
         raise ValueError(
             "MarginSearch needs rows that differ: all columns are constant on a sample of "
-            f"{len(sample)} distinct rows (or not finite). Check X."
+            f"{len(sample)} distinct rows. Check X."
         )
     return L
+
+
+def _path(start: Any) -> Path | None:
+    """The path of an earlier search."""
+    if start is None:
+        return None
+    path = getattr(start, "path", None)
+    if not isinstance(path, Path):
+        raise ValueError(
+            f"MarginSearch(start={start!r}) must be the selection_ of an earlier MarginSearch for "
+            "peaks, or None."
+        )
+    return path
 
 
 def _fourier(family: Any) -> FourierFamily:

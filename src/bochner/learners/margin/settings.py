@@ -26,6 +26,11 @@ def check_settings(learner: MarginSearch) -> None:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
             raise ValueError(f"MarginSearch({name}={value!r}): give a whole number >= 1.")
+    for name in ("polish", "early_stop", "repeats", "invariant"):
+        if not isinstance(getattr(learner, name), bool | np.bool_):
+            raise ValueError(
+                f"MarginSearch({name}={getattr(learner, name)!r}): give True or False."
+            )
     _above("gap", learner.gap, "0.01 leaves one part in a hundred", least=0.0)
     _above("C", learner.C, "it bounds the weight of a row; 1.0 is a good start")
     for name in ("init_scale", "temperature"):

@@ -62,6 +62,11 @@ def class_factors(class_weight: Any, y: FloatArray, w: FloatArray) -> Any:
         raise TypeError(
             f"class_weight must be None, 'balanced' or a dict by class index, got {class_weight!r}."
         )
+    if unknown := [k for k in class_weight if k not in range(len(totals))]:
+        raise ValueError(
+            f"class_weight has {unknown}, but classes are counted 0 to {len(totals) - 1}, in the "
+            "order of classes_: give these as keys."
+        )
     factors = np.array([float(class_weight.get(k, 1.0)) for k in range(len(totals))])
     if not np.all(factors > 0):
         raise ValueError(f"class_weight must hold numbers above zero, got {class_weight!r}.")
