@@ -9,8 +9,8 @@ l2-SVM. They are the dual solution of the head on the columns there are: a = C [
 l2-SVM, C (y - f) for ridge regression. Online gradient ascent reweighs the rows by what the last
 frequencies alone say; the leader by what all of them together leave unexplained.
 
-1. The head is fitted on all distinct rows, or on as many as `BYTES` hold the columns of; its scores
-   are then taken for all rows in one pass, and weights and values are those of all rows.
+1. The head is fitted on all distinct rows, or on as many as fit into `BYTES` with their columns;
+   its scores are then taken for all rows in one pass, and weights and values are those of all.
 2. Within a round the leader is followed on the sample, along one frequency at a time: with
    g = <phi, S> the scores move by s g, where s = v / (T v + sum C w g^2 over the active rows) is
    the Newton step of the head's objective for the weight 1/T of the new frequency.
@@ -33,8 +33,8 @@ from .games import Game, Squared, Upper
 from .ledger import Ledger
 from .search import Sample
 
-#: Memory for the columns of the rows that the head is fitted on.
-BYTES = 2**29
+#: Memory for the rows that the head is fitted on, and their columns; what a sparse row counts for.
+BYTES, SPARSE, MOST = 2**29, 128, 2**31
 #: Of the head: its weights are right to about the root of this.
 TOLERANCE = 1e-7
 
@@ -52,8 +52,9 @@ class Columns:
     @classmethod
     def of(cls, ledger: Ledger, n_columns: int, seed: int) -> Columns:
         """Room for so many columns."""
-        dtype = ledger.source.schema.dtype
-        most = max(1, BYTES // (dtype.itemsize * max(1, n_columns)))
+        schema = ledger.source.schema
+        dtype, width = schema.dtype, min(schema.n_features, SPARSE if schema.sparse else MOST)
+        most = max(1, BYTES // (dtype.itemsize * (n_columns + width)))
         rows = ledger.choose(np.ones(len(ledger)), most, seed)
         place = None
         groups = np.unique(ledger.group[ledger.weight > 0])

@@ -69,7 +69,8 @@ class Run:
             np.empty((0, d), dtype), np.empty(0), np.empty(0, dtype=np.intp), [], None,
         )  # fmt: skip
         if follows_leader(learner):
-            run.columns = Columns.of(ledger, 2 * request.n_components, seeds[1])
+            count = request.n_components // family.columns_per_atom
+            run.columns = Columns.of(ledger, 2 * count, seeds[1])
         if learner.early_stop:
             run.judge = Judge.of(source, request, seeds[1])
         hook.at("margin game")
