@@ -9,6 +9,7 @@ from bochner.families import Gaussian, Linear
 from bochner.learners import MarginSearch
 from bochner.learners.margin import leader
 from bochner.learners.margin.games import Squared, SquaredHinge
+from bochner.learners.margin.l2_svm import l2_svm
 from bochner.learners.margin.path import Play
 from bochner.learners.margin.search import Sample, nearest
 from make import rng, rows
@@ -145,6 +146,18 @@ def test_bend_is_the_second_derivative_of_the_loss(kind):
     h = 1e-5
     numeric = (g.loss(f + h * d) - 2 * g.loss(f) + g.loss(f - h * d)) / h**2
     assert g.bend(f) @ d**2 == pytest.approx(numeric, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n", "M"), [(60, 5), (60, 200)], ids=["rows", "columns"])
+@pytest.mark.parametrize("begin", [0.0, 3.0])
+def test_the_l2_svm_is_at_its_optimum(n, M, begin):
+    Z, w = rows(n, M, 1), rng(2).integers(0, 4, n).astype(float)
+    y = np.where(Z[:, 0] + rng(3).standard_normal(n) > 0.3, 1.0, -1.0)
+    found = l2_svm(Z, y, w, begin * rng(4).standard_normal(M), begin)
+    assert_allclose(found.f, Z @ found.theta + found.b, atol=1e-10)
+    r = w * y * np.maximum(1.0 - y * found.f, 0.0)
+    assert_allclose(found.theta, Z.T @ r, atol=1e-7)  # the gradient in theta, and in b
+    assert abs(r.sum()) < 1e-7 * np.abs(r).sum()
 
 
 def test_within_a_round_each_answers_those_before_it():

@@ -26,17 +26,16 @@ from numpy.typing import NDArray
 
 from ... import ops
 from ...feature_map import FeatureMap
-from ...linear import LinearModel, Ridge, SquaredHinge
+from ...linear import Ridge
 from ...ops import Dense, FloatArray, Projection
 from ...rows import MemorySource
 from .games import Game, Squared, Upper
+from .l2_svm import l2_svm
 from .ledger import Ledger
 from .search import Sample
 
 #: Memory for the rows that the head is fitted on, and their columns; what a sparse row counts for.
 BYTES, SPARSE, MOST = 2**29, 128, 2**31
-#: Of the head: its weights are right to about the root of this.
-TOLERANCE = 1e-7
 
 
 @dataclass(eq=False)
@@ -84,28 +83,29 @@ class Leader:
     def follow(self, fm: FeatureMap, times: FloatArray) -> tuple[FloatArray, FloatArray, Upper]:
         """The weights, the scores of all rows and the value where frequencies count so often."""
         s = np.repeat(np.sqrt(times / times.sum()), 2)
-        model = self._fitted(s)
-        self.theta, self.b = s * model.coef[0], float(model.intercept[0])
+        theta, self.b = self._fitted(s)
+        self.theta = s * theta
         f = self._scores(fm)
-        length = float(np.linalg.norm(model.coef))
+        length = float(np.linalg.norm(theta))
         value = 0.5 * length**2 + self.game.loss(f)
         margin = 1.0 / length if length > 0 else np.inf
         return self.game.answer(f), f, Upper(value, 1.0, self.b, margin)
 
-    def _fitted(self, s: FloatArray) -> LinearModel:
+    def _fitted(self, s: FloatArray) -> tuple[FloatArray, float]:
         """The minimum of |theta|^2 / 2 + loss on columns times s."""
         game, columns = self.game, self.columns
         Z = columns.Z * s.astype(columns.Z.dtype)
-        w = columns.ledger.joint(np.broadcast_to(game.C, game.y.shape), columns.rows)
-        w *= (game.weight @ np.broadcast_to(game.C, game.y.shape)) / w.sum()
+        C = np.broadcast_to(game.C, game.y.shape)
+        w = columns.ledger.joint(C, columns.rows)
+        w *= (game.weight @ C) / w.sum()
         y = game.y[columns.rows]
         if isinstance(game, Squared):
-            return Ridge(1.0).fit(MemorySource(Z, y, w), None)
-        old = np.zeros(len(s))
-        old[: len(self.theta)] = self.theta / s[: len(self.theta)]
-        start = LinearModel(old[None], np.array([self.b]))
-        source = MemorySource(Z, (y > 0).astype(np.float64), w / 2.0)
-        return SquaredHinge(1.0, tol=TOLERANCE).fit(source, None, n_classes=2, start=start)
+            model = Ridge(1.0).fit(MemorySource(Z, y, w), None)
+            return model.coef[0], float(model.intercept[0])
+        start = np.zeros(len(s))
+        start[: len(self.theta)] = self.theta / s[: len(self.theta)]
+        found = l2_svm(Z, y, w, start, self.b)
+        return found.theta, found.b
 
     def _scores(self, fm: FeatureMap) -> FloatArray:
         columns = self.columns
