@@ -14,5 +14,6 @@ EXPERIMENT = Experiment(
         "bullins_mnist17",
         "bullins_mnist49",
         "bullins_mnist56",
+        "bullins_mnist_large",
     ),
 )
