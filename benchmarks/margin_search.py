@@ -26,7 +26,8 @@ WANTED = {"mnist17": 99.45, "mnist49": 98.6, "mnist56": 99.0}
 SEEDS = 5
 RANDOM = 2000  # random features to compare with
 FAMILY = Gaussian("median", form="pair")
-HEAD = SquaredHinge(1.0, tol=1e-6)  # C = 1 on features of length one: nothing is tuned
+#: C = 10 on features of length one: what held-out rows choose for 2,000 random ones of mnist49.
+HEAD = SquaredHinge(0.1, tol=1e-6)
 
 
 @cache
