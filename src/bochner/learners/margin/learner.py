@@ -53,7 +53,7 @@ class MarginSearch(Learner):
     early_stop : bool, default=False
         Stop when held-out rows (``cv=`` of the estimator) predict no better.
     start : Selection or None, default=None
-        What an earlier search on the same rows left: go on from there.
+        What an earlier search left, on the same rows, with the same game and dynamics: go on.
     repeats : bool, default=False
         Whether a frequency found before may be the best response again, as in the paper's game: it
         becomes heavier then, and n_components counts how often frequencies are played, so that
@@ -85,7 +85,8 @@ class MarginSearch(Learner):
     peak; nothing is drawn, so that n_candidates does not count. More than two classes play one game
     each against the rest, in turn. ``selection_.scores`` and ``weights`` are
     None: nothing was chosen among candidates. ``selection_.path`` has the rounds (`path.Round`) and
-    the frequencies in the order found, so that ``feature_map_.truncate`` is the search for fewer.
+    the frequencies in the order found, so that ``feature_map_.truncate`` is the search for fewer
+    (but for the weights of columns where ``repeats``).
     ``selection_.stats``: "gap" and "margin" at the end (one a game), "scale" and what each scale
     "reached", "rounds", "reduced" (steps taken back where the potential was not finite).
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,20 @@ from ... import statistics
 from ...families.fourier import FourierFamily
 from ...feature_map import FeatureMap
 from ...ops import Dense, FloatArray, Projection
-from ...rows import RowSource, draw_sample
+from ...rows import RowSource
 from ..base import Request, Selection
 from .games import Upper
 from .judge import Judge
 from .leader import Columns, Leader, followed
 from .ledger import Ledger, state_as_coefficients
 from .path import Path, Play, Round
-from .peaks import Climb, Peaks
+from .peaks import Peaks
 from .search import APART, POLISH, Sample, Search, distinct, nearest, responses
+from .start import climb_of, fourier, path_of, typical_distance
 from .targets import follows_leader, games_of
 
 if TYPE_CHECKING:
     from .learner import MarginSearch
-
-#: The length of a step in units of 1 / L; of plain Langevin steps, per gradient of the share.
-STEP = {"momentum": 3.0, "langevin": 30.0}
-TEMPERATURE = {"momentum": 0.0, "langevin": 1.0}
-#: Rows from which the typical distance of two rows is read.
-LENGTH_ROWS = 2000
 
 
 @dataclass(eq=False)
@@ -54,13 +49,13 @@ class Run:
     @classmethod
     def begin(cls, learner: MarginSearch, source: RowSource, request: Request) -> Run:
         """Read what is known of the rows, set up the games, find the scale."""
-        family, hook, rng = _fourier(request.family), request.hook, request.rng
+        family, hook, rng = fourier(request.family), request.hook, request.rng
         hook.at("margin game: targets")
         seeds = [int(seed) for seed in rng.integers(2**62, size=2)]
-        path = _path(learner.start)
+        path = path_of(learner.start)
         ledger = Ledger.of(source, path.rows[0] if path else seeds[0], hook)
         L = typical_distance(source, seeds[1], request)
-        how = _climb(learner, L)
+        how = climb_of(learner, L)
         search = Search(ledger, family, L, how, learner.chains, learner.rows, rng, hook)
         games = games_of(learner, request, ledger, follows_leader(learner))
         dtype, d = source.schema.dtype, source.n_features
@@ -244,54 +239,3 @@ class Run:
             tuple(self.plays),
         )
         return fm, Selection(status, stats=stats, path=path)
-
-
-def typical_distance(source: RowSource, seed: int, request: Request) -> float:
-    """L = sqrt(2 sum_j var x_j), the root mean square distance of two rows of a sample."""
-    sample = draw_sample(source, LENGTH_ROWS, seed, hook=request.hook)
-    X = sample.X.toarray() if hasattr(sample.X, "toarray") else np.asarray(sample.X)
-    share = sample.weight / sample.weight.sum()
-    X = X.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        L = float(np.sqrt(2.0 * (share @ (X - share @ X) ** 2).sum()))
-    if not np.isfinite(L):
-        raise ValueError(
-            f"MarginSearch cannot measure distances: X holds numbers as large as "
-            f"{np.abs(X).max():.3g}, whose squares are not finite. Rescale the columns first, for "
-            "instance with sklearn.preprocessing.RobustScaler."
-        )
-    if L == 0.0:
-        raise ValueError(
-            "MarginSearch needs rows that differ: all columns are constant on a sample of "
-            f"{len(sample)} distinct rows. Check X."
-        )
-    return L
-
-
-def _path(start: Any) -> Path | None:
-    """The path of an earlier search."""
-    if start is None:
-        return None
-    path = getattr(start, "path", None)
-    if not isinstance(path, Path):
-        raise ValueError(
-            f"MarginSearch(start={start!r}) must be the selection_ of an earlier MarginSearch for "
-            "peaks, or None."
-        )
-    return path
-
-
-def _fourier(family: Any) -> FourierFamily:
-    if not isinstance(family, FourierFamily):
-        raise ValueError(
-            f"MarginSearch(search='peaks') looks for frequencies, which {type(family).__name__} "
-            "does not have: use Gaussian, Laplace, Cauchy or Matern, or search='scan'."
-        )
-    return family
-
-
-def _climb(learner: MarginSearch, L: float) -> Climb:
-    auto = isinstance(learner.temperature, str)
-    heat = TEMPERATURE[learner.method] if auto else float(learner.temperature)
-    longest = np.inf if learner.band is None else float(learner.band) / L
-    return Climb(learner.method, learner.steps, STEP[learner.method], heat, longest)
