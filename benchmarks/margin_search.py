@@ -26,7 +26,7 @@ WANTED = {"mnist17": 99.45, "mnist49": 98.6, "mnist56": 99.0}
 SEEDS = 5
 RANDOM = 2000  # random features to compare with
 FAMILY = Gaussian("median", form="pair")
-#: C of the game: held-out training rows of mnist56 and mnist49 like it better than 1 and 0.3.
+#: C of the game: held-out training rows of mnist56 and mnist49 prefer it to 0.3 and 1.
 LEARNER = MarginSearch(C=0.1)
 #: C = 10 on features of length one: what held-out rows choose for 2,000 random ones of mnist49.
 HEAD = SquaredHinge(0.1, tol=1e-6)
