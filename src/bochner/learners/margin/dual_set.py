@@ -53,7 +53,7 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     --------
     >>> from bochner.learners.margin import project_dual
     >>> project_dual([0.9, 2.0, 0.4], [1, 1, -1], C=1.0)
-    array([0. , 0.8, 0.8])
+    array([0., 1., 1.])
     """
     a, signs = _vector("alpha", alpha), _vector("y", y)
     if len(signs) != len(a):
