@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from bochner import KernelClassifier, LearnedFeatures
+from bochner.datasets import make_windmill
 from bochner.families import Gaussian, Linear
 from bochner.learners import MarginSearch
 from bochner.learners.margin import leader
@@ -203,3 +204,14 @@ def test_numbers_too_large_for_distances_are_refused_as_such():
         LearnedFeatures(
             Gaussian(1.0, form="pair"), MarginSearch(**SMALL), n_components=4, random_state=0
         ).fit(1e299 * X, Y)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_more_chains_find_the_scale_where_peaks_are_needles(seed):
+    """33 times the length of the disk: of a few chains none would come near."""
+    rows_2d, y = make_windmill(1000, random_state=[seed, 0])
+    learner = MarginSearch(chains=256, per_round=1, repeats=True)
+    found = LearnedFeatures(PAIR, learner, n_components=2, random_state=seed).fit(rows_2d, y)
+    reached = found.selection_.stats["reached"]
+    assert found.selection_.stats["scale"] in (8.0, 16.0)
+    assert max(reached.values()) > 5.0 * np.median(list(reached.values()))

@@ -25,9 +25,10 @@ from .games import Game
 from .ledger import Ledger, state_as_coefficients
 from .peaks import Climb, Peaks, Surface, climb, polish
 
-#: Factors on the family's own scale that are tried, by how many chains, for which share of steps.
+#: Factors on the family's own scale that are tried, each by a quarter of the chains but not fewer
+#: than these, for which share of steps; a scale is as good as so many of its best chains.
 SCALES = (1.0, 0.5, 0.25, 2.0, 4.0, 8.0, 16.0)
-TRIAL_CHAINS, TRIAL = 16, 0.25
+TRIAL_CHAINS, TRIAL, BEST = 16, 0.25, 4
 #: Frequencies closer than this (in units of 1 / L, up to sign) are one peak.
 APART = 0.1
 #: Quasi-Newton steps on all rows.
@@ -109,12 +110,12 @@ class Search:
             self.how.temperature,
             self.how.longest,
         )
-        count = TRIAL_CHAINS
+        count = max(TRIAL_CHAINS, self.chains // 4)
         reached = {}
         for scale in SCALES:
             W = self.draw(count, scale)
             found = climb(sample.surface(), W, self.L, sample.mass, short, self.rng)
-            reached[scale] = float(np.sort(found.value)[-count // 4 :].mean())
+            reached[scale] = float(np.sort(found.value)[-BEST:].mean())
             reached[scale] /= sample.mass**2
         best = max(reached, key=lambda scale: reached[scale])
         return best, reached
