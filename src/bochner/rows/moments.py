@@ -64,5 +64,5 @@ class Moments:
         if self.total == 0 or self.width == 0:
             return 0.0
         variance = self.squares / (self.total * self.width)
-        noise = 64 * np.finfo(np.float64).eps * abs(self.mean)
-        return variance if variance > noise**2 else 0.0
+        noise = 64 * float(np.finfo(np.float64).eps) * abs(float(self.mean))
+        return variance if variance > noise * noise else 0.0

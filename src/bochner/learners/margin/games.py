@@ -73,6 +73,18 @@ class Game(ABC):
     def loss(self, f: FloatArray) -> float:
         """The loss of all rows at scores f, times w and C."""
 
+    def answer(self, f: FloatArray) -> FloatArray:
+        """The weights behind the scores f of a head, a point of K.
+
+        Of its optimum they are that but for rounding; a row without weight stays without, which a
+        projection would not leave so.
+        """
+        raise NotImplementedError(f"{type(self).__name__} is not strongly concave")
+
+    def bend(self, f: FloatArray) -> FloatArray:
+        """The second derivative of the loss of each row by its score, times w and C."""
+        raise NotImplementedError(f"{type(self).__name__} is not strongly concave")
+
     @abstractmethod
     def best_line(self, f: FloatArray, V: float) -> tuple[float, float]:
         """The s and b that (about) minimise V s^2 / 2 + loss(s f + b)."""
@@ -121,6 +133,11 @@ class Game(ABC):
             s, value = 0.0, flat
         length = abs(s) * np.sqrt(V)
         return Upper(value, s, b, float(1.0 / length) if length > 0 else np.inf)
+
+    def same(self, other: Game) -> bool:
+        """Is the other the same game on the same targets and weights?"""
+        pairs = ((self.y, other.y), (self.weight, other.weight), (self.C, other.C))
+        return type(self) is type(other) and all(np.array_equal(a, b) for a, b in pairs)
 
     def take(self, rows: Any) -> Game:
         """The game on some rows."""
@@ -202,6 +219,16 @@ class SquaredHinge(_Classes):
     def loss(self, f: FloatArray) -> float:
         return float(0.5 * (self.weight * self.C) @ np.maximum(1.0 - self.y * f, 0.0) ** 2)
 
+    def answer(self, f: FloatArray) -> FloatArray:
+        a = np.asarray(self.C * np.maximum(1.0 - self.y * f, 0.0))
+        ours, others = (float(self.weight @ np.where(self.y == k, a, 0.0)) for k in (1.0, -1.0))
+        if ours == 0.0 or others == 0.0:
+            return np.zeros(len(a))
+        return np.where(self.y > 0, min(1.0, others / ours), min(1.0, ours / others)) * a
+
+    def bend(self, f: FloatArray) -> FloatArray:
+        return np.asarray(self.weight * self.C * (self.y * f < 1.0))
+
     def square(self, a: FloatArray) -> float:
         return float(self.weight @ (a**2 / self.C))
 
@@ -238,6 +265,12 @@ class Squared(Game):
 
     def loss(self, f: FloatArray) -> float:
         return float(0.5 * (self.weight * self.C) @ (self.y - f) ** 2)
+
+    def answer(self, f: FloatArray) -> FloatArray:
+        return self.project(np.asarray(self.C * (self.y - f)))
+
+    def bend(self, f: FloatArray) -> FloatArray:
+        return np.asarray(self.weight * self.C * np.ones(len(f)))
 
     def square(self, a: FloatArray) -> float:
         return float(self.weight @ (a**2 / self.C))

@@ -10,7 +10,7 @@ from ..base import Learner, Needs, Request, Selection
 from .ledger import Ledger
 from .run import Run
 from .scanned import scanned, scans
-from .settings import check_settings
+from .settings import check_peaks, check_settings
 from .targets import games_of
 
 
@@ -40,7 +40,8 @@ class MarginSearch(Learner):
         Whether kept peaks take a few quasi-Newton steps on all rows.
     loss : {"auto", "hinge", "squared_hinge", "squared"}, default="auto"
         The game: of the l1-SVM, of the l2-SVM (strongly concave), or of ridge regression, the one
-        for amounts. "auto" is "hinge" for classes.
+        for amounts. For classes "auto" is "squared_hinge" where the leader is followed, else
+        "hinge".
     method : {"momentum", "langevin"}, default="momentum"
         How chains move, see `peaks`.
     rows : int, default=2000
@@ -52,15 +53,23 @@ class MarginSearch(Learner):
     early_stop : bool, default=False
         Stop when held-out rows (``cv=`` of the estimator) predict no better.
     start : Selection or None, default=None
-        What an earlier search on the same rows left: go on from there.
+        What an earlier search left, on the same rows, with the same game and dynamics: go on.
+    repeats : bool, default=False
+        Whether a frequency found before may be the best response again, as in the paper's game: it
+        becomes heavier then, and n_components counts how often frequencies are played, so that
+        there may be fewer columns. For few dimensions, where the same few peaks are best again and
+        again; with False each is another one.
     search : {"auto", "peaks", "scan"}, default="auto"
         "scan" plays among finitely many columns: all harmonics up to a degree, Taylor terms, the
         columns of X, or candidates drawn from any family. "auto" scans where the family is not a
-        Fourier one. The settings below are for scans.
-    dynamics : {"optimistic", "no_regret"}, default="optimistic"
-        "optimistic" solves the game to a certified ``gap``, see `dynamics`; "no_regret" is the
-        paper's Algorithm 2, where a column that is found again becomes heavier, for ``rounds``
-        rounds of ``per_round`` columns, or until a new one would be more than n_components.
+        Fourier one. ``gap``, ``rounds`` and ``invariant`` are for scans.
+    dynamics : {"auto", "leader", "no_regret", "optimistic"}, default="auto"
+        How the weights of the rows move. In a search of peaks: "leader" makes them those of the
+        head on all frequencies so far, see `leader`; "no_regret" is the paper's online gradient
+        ascent; "auto" is "leader" except with loss="hinge". In a scan: "optimistic" ("auto")
+        solves the game to a certified ``gap``, see `dynamics`; "no_regret" is the paper's
+        Algorithm 2, where a column that is found again becomes heavier, for ``rounds`` rounds of
+        ``per_round`` columns, or until a new one would be more than n_components.
     gap : float, default=0.01
         (upper - lower) / upper of the players' values at which a game ends.
     rounds : int, default=100
@@ -76,7 +85,8 @@ class MarginSearch(Learner):
     peak; nothing is drawn, so that n_candidates does not count. More than two classes play one game
     each against the rest, in turn. ``selection_.scores`` and ``weights`` are
     None: nothing was chosen among candidates. ``selection_.path`` has the rounds (`path.Round`) and
-    the frequencies in the order found, so that ``feature_map_.truncate`` is the search for fewer.
+    the frequencies in the order found, so that ``feature_map_.truncate`` is the search for fewer
+    (but for the weights of columns where ``repeats``).
     ``selection_.stats``: "gap" and "margin" at the end (one a game), "scale" and what each scale
     "reached", "rounds", "reduced" (steps taken back where the potential was not finite).
 
@@ -116,8 +126,9 @@ class MarginSearch(Learner):
         class_weight: Any = None,
         early_stop: bool = False,
         start: Any = None,
+        repeats: bool = False,
         search: str = "auto",
-        dynamics: str = "optimistic",
+        dynamics: str = "auto",
         gap: float = 0.01,
         rounds: int = 100,
         invariant: bool = False,
@@ -136,6 +147,7 @@ class MarginSearch(Learner):
         self.class_weight = class_weight
         self.early_stop = early_stop
         self.start = start
+        self.repeats = repeats
         self.search = search
         self.dynamics = dynamics
         self.gap = gap
@@ -144,21 +156,25 @@ class MarginSearch(Learner):
 
     def learn(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
         check_settings(self)
-        if scans(self.search, request.family):
+        finite = scans(self.search, request.family)
+        if not finite:
+            check_peaks(self)
+        if finite:
             request.hook.at("margin game: targets")
             ledger = Ledger.of(source, int(request.rng.integers(2**62)), request.hook)
             return scanned(self, ledger, games_of(self, request, ledger), request)
         run = Run.begin(self, source, request)
         wanted = run.family._check_count(request.n_components)
         status = "found"
-        while len(run.frequencies) < wanted:
+        while len(run.order) < wanted:
             run.play()
             last = run.rounds[-1]
-            found = len(run.frequencies)
-            if request.hook.step(found, wanted, gap=last.gap, v=last.v, margin=last.margin):
+            if request.hook.step(
+                len(run.order), wanted, gap=last.gap, v=last.v, margin=last.margin
+            ):
                 status = "stopped"
                 break
-            if run.judge is not None and run.judge.has_enough(run.projection(found)):
+            if run.judge is not None and run.judge.has_enough(run.projection(len(run.frequencies))):
                 status = "early stop"
                 break
         return run.result(status, wanted)

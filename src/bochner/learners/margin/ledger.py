@@ -6,6 +6,7 @@ carries coefficients back to the rows of a pass, and `Collect` brings one number
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -92,6 +93,7 @@ class Ledger:
     weight: FloatArray
     group: NDArray[np.intp]  # equal rows have the same number
     keys: NDArray[np.uint64]  # the hash of each distinct row
+    seed: int  # the key of the hashes
 
     @classmethod
     def of(cls, source: RowSource, seed: int, hook: Hook) -> Ledger:
@@ -103,10 +105,16 @@ class Ledger:
             np.concatenate(part) for part in zip(*(f for _, _, f in found), strict=False)
         )
         keys, group = np.unique(hashes, return_inverse=True)
-        return cls(source, hook, pieces, y, weight, group, keys)
+        return cls(source, hook, pieces, y, weight, group, keys, seed)
 
     def __len__(self) -> int:
         return len(self.y)
+
+    @property
+    def digest(self) -> tuple[int, str]:
+        """The key of the hashes, and what they are in the order of the rows."""
+        hashes = np.ascontiguousarray(self.keys[self.group])
+        return self.seed, hashlib.blake2b(hashes.tobytes(), digest_size=16).hexdigest()
 
     def state(self, values: FloatArray) -> RowState:
         """One number a row (or some) as the state that travels with the rows."""

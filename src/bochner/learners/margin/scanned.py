@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .learner import MarginSearch
 
 SEARCHES = ("auto", "peaks", "scan")
-DYNAMICS = ("optimistic", "no_regret")
+DYNAMICS = ("auto", "optimistic", "no_regret")
 #: More harmonics than this are not scanned: chains walk over them.
 MOST_SCANNED = 20_000
 
@@ -98,7 +98,7 @@ def _play(
     explore: IndexChains | None,
 ) -> Equilibrium:
     labels = degrees if learner.invariant else None
-    if learner.dynamics == "optimistic":
+    if learner.dynamics != "no_regret":
         return equilibrium(
             ledger, game, candidates, labels,
             gap=learner.gap, scans=learner.rounds, explore=explore, stop=reported(request),

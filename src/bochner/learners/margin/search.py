@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import ops, statistics
 from ...families.fourier import FourierFamily
@@ -24,9 +25,10 @@ from .games import Game
 from .ledger import Ledger, state_as_coefficients
 from .peaks import Climb, Peaks, Surface, climb, polish
 
-#: Factors on the family's own scale that are tried, by how many chains, for which share of steps.
+#: Factors on the family's own scale that are tried, each by a quarter of the chains but not fewer
+#: than these, for which share of steps; a scale is as good as so many of its best chains.
 SCALES = (1.0, 0.5, 0.25, 2.0, 4.0, 8.0, 16.0)
-TRIAL_CHAINS, TRIAL = 16, 0.25
+TRIAL_CHAINS, TRIAL, BEST = 16, 0.25, 4
 #: Frequencies closer than this (in units of 1 / L, up to sign) are one peak.
 APART = 0.1
 #: Quasi-Newton steps on all rows.
@@ -59,6 +61,10 @@ class Sample:
             return 0.0
         S = ops.project(self.X, Projection(Dense(W), "pair"), self.r[:, None])[:, 0]
         return float((S[0::2] ** 2 + S[1::2] ** 2).max()) / self.mass**2
+
+    def waves(self, W: FloatArray) -> FloatArray:
+        """cos and sin of these frequencies at the rows, beside each other."""
+        return np.asarray(ops.features(self.X, Projection(Dense(W), "pair")))
 
     @property
     def mass(self) -> float:
@@ -104,12 +110,12 @@ class Search:
             self.how.temperature,
             self.how.longest,
         )
-        count = TRIAL_CHAINS
+        count = max(TRIAL_CHAINS, self.chains // 4)
         reached = {}
         for scale in SCALES:
             W = self.draw(count, scale)
             found = climb(sample.surface(), W, self.L, sample.mass, short, self.rng)
-            reached[scale] = float(np.sort(found.value)[-count // 4 :].mean())
+            reached[scale] = float(np.sort(found.value)[-BEST:].mean())
             reached[scale] /= sample.mass**2
         best = max(reached, key=lambda scale: reached[scale])
         return best, reached
@@ -133,6 +139,18 @@ class Search:
         return polish(surface, W, self.L, rounds, self.how.longest)
 
 
+def nearest(W: FloatArray, others: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Which of the others is closest to each row of W, up to sign, and how far that is."""
+    if not len(others):
+        return np.zeros(len(W), dtype=np.intp), np.full(len(W), np.inf)
+    gaps = [
+        np.minimum(np.linalg.norm(others - w, axis=1), np.linalg.norm(others + w, axis=1))
+        for w in W
+    ]
+    at = np.array([np.argmin(gap) for gap in gaps], dtype=np.intp)
+    return at, np.array([gap[i] for gap, i in zip(gaps, at, strict=True)])
+
+
 def distinct(W: FloatArray, others: FloatArray, nearest: float) -> FloatArray:
     """Indices of rows of W at least so far from ``others``, from rows before, and their mirrors."""
     kept: list[int] = []
@@ -147,20 +165,23 @@ def distinct(W: FloatArray, others: FloatArray, nearest: float) -> FloatArray:
 
 
 def responses(
-    game: Game, a: FloatArray, sample: Sample, W: FloatArray, count: int, t: int
+    game: Game, a: FloatArray, sample: Sample, W: FloatArray, count: int, t: int, again: bool
 ) -> list[int]:
     """Which of the frequencies W to take, each the best response to the weights after the last.
 
-    The game goes on from round t on the rows of the sample, where one frequency is one round.
+    The game goes on from round t on the rows of the sample, where one frequency is one round;
+    ``again`` says whether one may be the best response more than once.
     """
     few, a = Game.take(game, sample.rows), a[sample.rows].copy()
     few = type(game)(few.y, sample.weight, few.C)
-    phi = ops.features(sample.X, Projection(Dense(W), "pair")).astype(np.float64)
+    phi = sample.waves(W)
     taken: list[int] = []
-    for j in range(min(count, len(W))):
-        S = phi.T @ (few.weight * few.coefficients(a))
+    for j in range(count if again else min(count, len(W))):
+        r = few.weight * few.coefficients(a)
+        S = np.asarray(phi.T @ r.astype(phi.dtype), dtype=np.float64)
         v = S[0::2] ** 2 + S[1::2] ** 2
-        v[taken] = -np.inf
+        if not again:
+            v[taken] = -np.inf
         best = int(np.argmax(v))
         taken.append(best)
         pair = slice(2 * best, 2 * best + 2)

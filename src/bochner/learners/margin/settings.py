@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("auto", "hinge", "squared_hinge", "squared")
 METHODS = ("momentum", "langevin")
+PEAKS = ("auto", "leader", "no_regret")
 
 
 def check_settings(learner: MarginSearch) -> None:
@@ -25,6 +26,11 @@ def check_settings(learner: MarginSearch) -> None:
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
             raise ValueError(f"MarginSearch({name}={value!r}): give a whole number >= 1.")
+    for name in ("polish", "early_stop", "repeats", "invariant"):
+        if not isinstance(getattr(learner, name), bool | np.bool_):
+            raise ValueError(
+                f"MarginSearch({name}={getattr(learner, name)!r}): give True or False."
+            )
     _above("gap", learner.gap, "0.01 leaves one part in a hundred", least=0.0)
     _above("C", learner.C, "it bounds the weight of a row; 1.0 is a good start")
     for name in ("init_scale", "temperature"):
@@ -33,6 +39,16 @@ def check_settings(learner: MarginSearch) -> None:
             _above(name, value, 'or give "auto"', least=0.0 if name == "temperature" else None)
     if learner.band is not None:
         _above("band", learner.band, "or None for no limit")
+
+
+def check_peaks(learner: MarginSearch) -> None:
+    """Refuse dynamics that a search of peaks has not got."""
+    check_option("MarginSearch", "dynamics", learner.dynamics, PEAKS)
+    if learner.dynamics == "leader" and learner.loss == "hinge":
+        raise ValueError(
+            "MarginSearch(dynamics='leader') needs a strongly concave game, which that of the "
+            "hinge is not: use loss='squared_hinge', or dynamics='no_regret'."
+        )
 
 
 def _above(name: str, value: Any, advice: str, least: float | None = None) -> None:

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from .learner import MarginSearch
 
 
-def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Game]:
+def follows_leader(learner: MarginSearch) -> bool:
+    """Do the weights of a search of peaks follow the leader?"""
+    if learner.dynamics == "auto":
+        return learner.loss != "hinge"
+    return learner.dynamics == "leader"
+
+
+def games_of(
+    learner: MarginSearch, request: Request, ledger: Ledger, leads: bool = False
+) -> list[Game]:
     """The games between the classes of the rows, or the one for their amounts."""
     y, w, C, task = ledger.y, ledger.weight, float(learner.C), request.task
     if task.kind == "regression":
@@ -28,7 +37,8 @@ def games_of(learner: MarginSearch, request: Request, ledger: Ledger) -> list[Ga
         return [Squared((y - (w @ y) / w.sum()) / spread, w, C)]
     if learner.loss == "squared":
         raise ValueError("MarginSearch(loss='squared') is for amounts; use 'hinge'.")
-    kind = SquaredHinge if learner.loss == "squared_hinge" else Hinge
+    strong = learner.loss == "squared_hinge" or (learner.loss == "auto" and leads)
+    kind = SquaredHinge if strong else Hinge
     against = classes_against("MarginSearch", y, w, task)
     box = C * class_factors(learner.class_weight, y, w)
     return [kind(np.where(y == k, 1.0, -1.0), w, box) for k in against]
@@ -58,6 +68,11 @@ def class_factors(
     if not isinstance(class_weight, dict):
         raise TypeError(
             f"class_weight must be None, 'balanced' or a dict by class index, got {class_weight!r}."
+        )
+    if unknown := [k for k in class_weight if k not in range(len(totals))]:
+        raise ValueError(
+            f"class_weight has {unknown}, but classes are counted 0 to {len(totals) - 1}, in the "
+            "order of classes_: give these as keys."
         )
     factors = np.array([float(class_weight.get(k, 1.0)) for k in range(len(totals))])
     if not np.all(factors > 0):
