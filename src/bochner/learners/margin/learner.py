@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ...feature_map import FeatureMap
+from ...ops import single_threaded_blas
 from ...rows import RowSource
 from ..base import Learner, Needs, Request, Selection
 from .ledger import Ledger
@@ -163,6 +164,10 @@ class MarginSearch(Learner):
             request.hook.at("margin game: targets")
             ledger = Ledger.of(source, int(request.rng.integers(2**62)), request.hook)
             return scanned(self, ledger, games_of(self, request, ledger), request)
+        with single_threaded_blas():  # else its idle threads spin beside the pool of the passes
+            return self._searched(source, request)
+
+    def _searched(self, source: RowSource, request: Request) -> tuple[FeatureMap, Selection]:
         run = Run.begin(self, source, request)
         wanted = run.family._check_count(request.n_components)
         status = "found"
