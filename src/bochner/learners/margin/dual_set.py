@@ -55,6 +55,11 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     >>> project_dual([0.9, 2.0, 0.4], [1, 1, -1], C=1.0)
     array([0., 1., 1.])
     """
+    with single_threaded_blas():  # products with a piece that is in cache: nothing to share out
+        return _checked(alpha, y, C, weights).projected()
+
+
+def _checked(alpha: Any, y: Any, C: Any, weights: Any) -> _Rows:
     a, signs = _vector("alpha", alpha), _vector("y", y)
     if len(signs) != len(a):
         raise ValueError(f"alpha has {len(a)} numbers, y has {len(signs)}; give one label each.")
@@ -65,8 +70,7 @@ def project_dual(alpha: Any, y: Any, C: Any = 1.0, weights: Any = None) -> Float
     w = None if weights is None else _vector("weights", weights)
     if w is not None and (len(w) != len(a) or not np.all(w >= 0)):
         raise ValueError(f"weights must be {len(a)} numbers >= 0, one a row.")
-    with single_threaded_blas():  # products with a piece that is in cache: nothing to share out
-        return _Rows(a, signs, _box(C, len(a)), w).projected()
+    return _Rows(a, signs, _box(C, len(a)), w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +102,10 @@ class _Rows:
         a += self.alpha
         return a
 
-    def clipped(self, a: FloatArray) -> FloatArray:
-        """The same numbers, moved into the box."""
-        return np.clip(a, 0.0, self.C, out=a)
-
     def at(self, mu: float) -> FloatArray:
         """a(mu)."""
-        return self.clipped(self.moved(mu))
+        a = self.moved(mu)
+        return np.clip(a, 0.0, self.C, out=a)
 
     def total(self, a: FloatArray) -> float:
         """sum_i w_i y_i a_i."""
@@ -121,22 +122,23 @@ class _Rows:
 
     def projected(self) -> FloatArray:
         mu = _root(self, _Line())
-        a, excess = self._with_excess(mu)
-        free = self.share((a > 0) & (a < self.C)) if excess else 0.0
+        a, excess, free = self._with_excess(mu)
         if abs(excess) > SLACK * free * np.spacing(abs(mu)) > 0:  # more than the rounding of mu
-            better, left = self._with_excess(mu + excess / free)
+            better, left, _ = self._with_excess(mu + excess / free)
             a, excess = (better, left) if abs(left) < abs(excess) else (a, excess)
         self._balance(a, excess, mu)
         return a
 
-    def _with_excess(self, mu: float) -> tuple[FloatArray, float]:
-        """a(mu), and its sum_i w_i y_i a_i without rounding."""
-        a, parts = np.empty(len(self)), []
+    def _with_excess(self, mu: float) -> tuple[FloatArray, float, float]:
+        """a(mu), its sum_i w_i y_i a_i without rounding, and the weight of rows inside the box."""
+        a, parts, free = np.empty(len(self)), [], 0.0
         for at, rows in self.pieces():
-            a[at] = rows.at(mu)
-            signed = rows.y * a[at]
+            moved = rows.moved(mu)
+            inside = np.clip(moved, 0.0, rows.C, out=a[at])
+            free += rows.share(inside == moved)
+            signed = rows.y * inside
             parts += exact_parts(signed if rows.weight is None else rows.weight * signed)
-        return a, math.fsum(parts)
+        return a, math.fsum(parts), free
 
     def _balance(self, a: FloatArray, excess: float, mu: float) -> None:
         """Take the excess of the sum off a row inside its bounds, or off the one nearest to it."""
@@ -217,12 +219,12 @@ def _between(rows: _Rows, low: float, high: float) -> tuple[float, float, float,
     found = []
     for at, piece in rows.pieces():
         a, b = piece.moved(low), piece.moved(high)
-        least, most = np.minimum(a, b), np.maximum(a, b)
-        left, right = left + piece.total(piece.clipped(a)), right + piece.total(piece.clipped(b))
-        free = (least >= 0) & (most <= piece.C)
+        at_a, at_b = np.clip(a, 0.0, piece.C), np.clip(b, 0.0, piece.C)
+        left, right = left + piece.total(at_a), right + piece.total(at_b)
+        free = (at_a == a) & (at_b == b)
         slope += piece.share(free)
-        bends = (most > 0) & (least < piece.C) & ~free
-        found.append(np.flatnonzero(bends) + at.start)
+        straight = np.logical_or(free, at_a == at_b, out=free)  # free, or at one bound all the way
+        found.append(np.flatnonzero(~straight) + at.start)
     return left, right, slope, np.concatenate(found)
 
 
@@ -260,7 +262,8 @@ def exact_parts(x: FloatArray) -> list[float]:
 
 def _vector(name: str, values: Any) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
+    # a sum of squares is finite much faster, and overflows where numbers are finite but large
+    if array.ndim != 1 or not (np.isfinite(array @ array) or np.all(np.isfinite(array))):
         raise ValueError(f"{name} must be a vector of finite numbers, got shape {array.shape}.")
     return array
 
