@@ -52,11 +52,13 @@ def products(d: int) -> list[dict[str, Any]]:
     W = np.ascontiguousarray(p.operator.to_matrix().T)
     Z = np.empty((N, N), np.float32)
     one = np.ones((N, 1), np.float32)
+    sums = {"frequencies": np.zeros((N, d)), "offsets": np.zeros(N)}  # as the product has its Z
     pair = Projection(Dense(p.operator.to_matrix()[: N // 2]), "pair", 1.0)
     contestants: dict[str, Callable[[], Any]] = {
         "matmul": lambda: np.matmul(X, W, out=Z),
         "project": lambda: ops.project(X, p, R),
-        "pull": lambda: ops.pull(X, p, R, one),
+        "pull": lambda: ops.pull(X, p, R, one, out=sums),
+        "fresh": lambda: ops.pull(X, p, R, one),
         "pair": lambda: ops.project(X, pair, R),
     }
     if d == 784:
@@ -70,6 +72,7 @@ def products(d: int) -> list[dict[str, Any]]:
         row(f"project / matmul, {size}", t["project"], base, PROJECT_TARGETS[d]),
         row(f"project error, {size}", error, None, 1e-5),
         row(f"pull / matmul, {size}", t["pull"], base, PULL_TARGETS.get(d)),
+        row(f"pull into fresh memory / matmul, {size}", t["fresh"], base, None),
         row(f"project of {N // 2} pairs / matmul, {size}", t["pair"], base, None),
     ]
     if d == 784:

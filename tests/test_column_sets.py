@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import naive
-from bochner import ops
+from bochner import ops, statistics
 from bochner.families import ArcCosine, Gaussian, Laplace, Linear
 from bochner.feature_map import FeatureMap
 from bochner.linear import Logistic, Ridge
@@ -207,6 +207,16 @@ def test_sums_add_to_what_is_given():
     ops.pull(X, moving, R, T, out=total)
     for name, part in total.items():
         assert_allclose(part, expected[name], atol=1e-12)
+
+
+def test_a_pass_in_blocks_pulls_as_one_block_does():
+    X, fm = rows(60, 3), as_map(mixed(3))
+    R, T = rows(60, 2, seed=1), rows(fm.n_features, 2, seed=2)
+    blocks = MemorySource(X, R, block_bytes=300)
+    assert sum(1 for _ in blocks.blocks()) > 3
+    found = statistics.pull(blocks, fm, statistics.targets, T)
+    for name, truth in fm.pull(X, R, T).items():
+        assert_allclose(found[name], truth, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [powers, stack])

@@ -115,11 +115,17 @@ class FeatureMap:
         inner = ops.gram(X, self.projection, weights, derivative=derivative)
         return self.weights[:, None] * inner * self.weights
 
-    def pull(self, X: Any, R: FloatArray, T: FloatArray) -> dict[str, FloatArray]:
-        """sum_i (R T')_im d(s_m phi_m(x_i)) / d atom_m, one array per atom parameter."""
+    def pull(
+        self, X: Any, R: FloatArray, T: FloatArray, *, out: dict[str, FloatArray] | None = None
+    ) -> dict[str, FloatArray]:
+        """sum_i (R T')_im d(s_m phi_m(x_i)) / d atom_m, one array per atom parameter.
+
+        The sums are added to the arrays of ``out`` where it is given.
+        """
         self._check_derivative()
         R, T = (A[:, None] if A.ndim == 1 else A for A in (np.asarray(R), self._checked(T)))
-        gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T)
+        known = None if out is None else dict(out)
+        gradient = ops.pull(X, self.projection, R, self.weights[:, None] * T, out=known)
         return {name: gradient[name] for name in self.atoms}
 
     def _check_derivative(self) -> None:

@@ -82,8 +82,8 @@ class PullSum(RowSum["dict[str, FloatArray]", "dict[str, FloatArray]"]):
         return {}
 
     def update(self, state: dict[str, FloatArray], block: Block) -> dict[str, FloatArray]:
-        part = self.fm.pull(block.X, weigh(self.coefficients(block), block), self.T)
-        return self.merge(state, part)
+        R = weigh(self.coefficients(block), block)
+        return self.fm.pull(block.X, R, self.T, out=state or None)
 
     def merge(self, a: dict[str, FloatArray], b: dict[str, FloatArray]) -> dict[str, FloatArray]:
         if not a or not b:

@@ -109,7 +109,8 @@ class Mixed(ColumnSet):
         found = pull(rows.X, self.base, R, self._spread(T), threads=threads)
         sums = project(rows.X, self.base, R, threads=threads)
         by_group = sums.reshape(*self.mix.shape, R.shape[1])
-        found["mix"] = np.einsum("lkc,lc->lk", by_group, np.asarray(T, np.float64))
+        mixed = np.einsum("lkc,lc->lk", by_group, np.asarray(T, np.float64))
+        found["mix"] = np.ascontiguousarray(mixed)  # further rows may be added to it
         return {name: found[name] for name in self.atoms}
 
     def _spread(self, T: FloatArray) -> FloatArray:
