@@ -33,9 +33,8 @@ from .stream import peak_megabytes
 from .timing import alternate, row, seconds
 
 M = 100
-#: Out of core: a memory map of 4 GB (a quarter of the rows that the target names: every pass reads
-#: all of it, and memory does not depend on the rows), and what may be used to choose from it.
-ROWS, COLUMNS, PER_STEP = 250_000, 4_000, 10
+#: Out of core: a memory map of 16 GB in the temporary folder, and what a fit from it may use.
+ROWS, COLUMNS, PER_STEP = 1_000_000, 4_000, 10
 RESIDENT_MB, PASSES = 1024.0, 1.3
 CLOSE, ALPHA = 1e-6, 1e-4
 #: scikit-learn's default, and what is fastest for so few columns.
