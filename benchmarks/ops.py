@@ -72,7 +72,7 @@ def products(d: int) -> list[dict[str, Any]]:
         row(f"project / matmul, {size}", t["project"], base, PROJECT_TARGETS[d]),
         row(f"project error, {size}", error, None, 1e-5),
         row(f"pull / matmul, {size}", t["pull"], base, PULL_TARGETS.get(d)),
-        row(f"pull into fresh memory / matmul, {size}", t["fresh"], base, None),
+        row(f"pull into fresh memory / matmul, {size}", t["fresh"], base, PULL_TARGETS.get(d)),
         row(f"project of {N // 2} pairs / matmul, {size}", t["pair"], base, None),
     ]
     if d == 784:

@@ -51,7 +51,9 @@ def row_weights(w: Any, n: int) -> FloatArray | None:
 def total(out: FloatArray | None, shape: tuple[int, ...]) -> FloatArray:
     """Where a sum goes: a fresh zero array, or the caller's own, which is added to."""
     if out is None:
-        return np.zeros(shape)
+        fresh = np.empty(shape)
+        fresh.fill(0.0)  # touches its pages at once: threads that fault them in together are slow
+        return fresh
     if out.shape != shape or out.dtype != np.float64 or not out.flags.carray:
         raise ValueError(
             f"out is {_describe(out)}; expected a writeable, C-contiguous float64 array of shape "
